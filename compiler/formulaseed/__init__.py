@@ -52,7 +52,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use. Raises `AttributeError` for any other name."""
+    """Import a public name at its first use. Raises `AttributeError` for any other name.
+
+    The first use of a name of `documents` or `extractors.phase2` also gives the class in it its HTML for notebooks.
+    """
     if name not in _MODULES and name != "extractors":
         raise AttributeError(f"module 'formulaseed' has no attribute {name!r}")
     import importlib

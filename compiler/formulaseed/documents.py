@@ -64,6 +64,7 @@ class FormulaSeed(Compilable[nodes.Program]):
         return compile(self, formatted=False)
 
     def __repr__(self) -> str:
+        """Return the name of the task, the number of steps, and the counts of the diagnostics if there are any."""
         text = f"{self.task_name!r}, {number_of(len(self.program.steps), 'step')}"
         counts = summarize(self.diagnostics)
         if counts:
@@ -106,7 +107,8 @@ def read_document(
 def analyse(seed: SeedLike) -> SeedAnalysis:
     """Read a seed and run the phases up to `lint`; every problem is in the result's diagnostics.
 
-    Raises `UnreadableError` if the file cannot be opened.
+    Raises `UnreadableError` if the file cannot be opened, `FormulaSeedError` if `seed` is neither a path nor a
+    dictionary.
     """
     problems = Problems()
     return run(SEED, read_document(seed, "seed", problems), problems)
@@ -123,9 +125,9 @@ def analyse_file(
 ) -> Analysis[Any, Any]:
     """Analyse a file as the kind that its content says: a seed, requests, rules or a formula reference.
 
-    Rules are checked against `reference`, by default the one that the file names or that is in its folder. With `benchmark`
-    requests must have ids of the benchmark's form. A file of another kind is reported in the diagnostics of an analysis
-    without results. Raises `UnreadableError` if the file cannot be opened.
+    Rules are checked against `reference`, by default the one that the file names or that is in its folder, else the
+    restaurant's fields. With `benchmark` requests must have ids of the benchmark's form. A file of another kind is
+    reported in the diagnostics of an analysis without results. Raises `UnreadableError` if the file cannot be opened.
     """
     problems = Problems()
     source, path = read_source(file, problems)
@@ -145,7 +147,8 @@ def analyse_file(
 def recognise_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -> str | None:
     """Return the name of the kind that a file is read as, one of `kinds`.
 
-    Returns None if the file is of another kind, which is reported, and if `problems` has errors already.
+    Returns None if the file is of another kind, which is reported, and if `problems` has errors already. A file that is
+    not JSON is read as requests if its name is one of JSON Lines, and otherwise as a seed.
     """
     if problems.has_errors:
         return None
@@ -203,7 +206,8 @@ def analyse_requests(requests: RequestsLike, *, benchmark: bool = False) -> Requ
 def load_reference(source: ReferenceLike) -> Reference:
     """Read a formula reference or a schema file; a `Reference` is returned as is.
 
-    Raises `UnreadableError` if the file cannot be opened, `SeedError` if it is invalid.
+    Raises `UnreadableError` if the file cannot be opened, `SeedError` if it has errors or is of another kind, and
+    `FormulaSeedError` if `source` is neither a path nor a dictionary.
     """
     from formulaseed.reference.model import Reference
     from formulaseed.reference.read import lower_reference
@@ -221,8 +225,8 @@ def load_reference(source: ReferenceLike) -> Reference:
 def load_domain(reference: ReferenceLike | None, variables: Variables | None) -> Reference:
     """Return the names that a formula may use: those of a reference, of variables, or of both.
 
-    Without either they are the fields of a restaurant. Raises as `load_reference` does, and `DataError` for malformed
-    variables.
+    Without either they are the fields of a restaurant; variables alone exclude these. Raises as `load_reference` does,
+    and `DataError` for malformed variables.
     """
     from formulaseed.reference.restaurant import build_restaurant_reference
     from formulaseed.reference.variables import add_variables
@@ -361,7 +365,7 @@ def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | Non
 
 
 def read_style(path: Path) -> str:
-    """Return the style of an existing generated file, or the newest style if there is no file or its style is unknown."""
+    """Return the style of an existing generated file; the newest if it is unknown or there is no regular file."""
     from formulaseed.backends.python.identity import HEADER_CHARACTERS, choose_style
 
     try:

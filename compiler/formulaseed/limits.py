@@ -142,7 +142,10 @@ class Budget:
             self._left.reset(token)
 
     def take(self, number: int) -> bool:
-        """Take `number` units and return True if as many were left; outside of a block of `allow` always True."""
+        """Take `number` units and return True if as many were left; outside of a block of `allow` always True.
+
+        If too few were left, every later call in the block returns False, too.
+        """
         left = self._left.get()
         if left is None:
             return True

@@ -185,7 +185,8 @@ def _safe_fixes(analysis: Analysis[Parsed, Checked]) -> list[Diagnostic]:
 def _apply_fixes(analysis: Analysis[Parsed, Checked], fixes: list[Diagnostic]) -> Analysis[Parsed, Checked] | None:
     """Return the analysis of the document with `fixes` applied, or None if its text stays the same.
 
-    If `fixes` is empty, the parts of the document are put in dependency order.
+    If `fixes` is empty, the parts of the document are put in dependency order. The new document has no path; its
+    `fixed_count` adds the errors fixed now to those of `analysis`.
     """
     kind = analysis.kind
     source = analysis.document.source

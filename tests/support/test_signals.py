@@ -13,7 +13,10 @@ import pytest
 from helpers import ROOT
 
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
-pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc shows what a process ignores")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="no /proc shows what a process ignores"),
+]
 ARE_IGNORED = "import json, signal; print(json.dumps([signal.getsignal(n) is signal.SIG_IGN for n in {}]))"
 
 

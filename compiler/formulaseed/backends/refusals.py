@@ -19,7 +19,7 @@ OPERATIONS = {nodes.Filter: "define_filter", nodes.Lookup: "lookup", nodes.Const
 
 
 def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
-    """Return a diagnostic for each place of the program with a construct that the target does not support."""
+    """Return a diagnostic for each place with a construct that the target does not support, step by step."""
     unsupported = load_backend(target).unsupported
     return [
         catalogue.construct_not_supported(span, target, *construct)
@@ -30,7 +30,10 @@ def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
 
 
 def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
-    """Yield each use of a row of a table in a step, with its place, in the order of evaluation."""
+    """Yield each use of a row of a table in a step, with its place: first the step's operation, then its expressions.
+
+    Only the operations in `OPERATIONS` are yielded as such.
+    """
     operation = OPERATIONS.get(type(step.operation))
     if operation is not None:
         yield ("operation", operation), step.span
@@ -41,7 +44,10 @@ def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
 
 
 def _list_node_constructs(node: typed.Expr) -> list[Construct]:
-    """Return the rows of tables that a node uses itself; a chained comparison uses several operators."""
+    """Return the rows of tables that a node uses itself, with repetitions. Its operands are not searched.
+
+    A chained comparison uses several operators; literals, names, conditional expressions and lists use no row.
+    """
     match node:
         case typed.Call(name):
             return [("function", name)]

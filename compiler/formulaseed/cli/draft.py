@@ -1,4 +1,4 @@
-"""Define the command `draft`: it lets a model draft a seed from a policy in words."""
+"""Define the command `draft`, with which a model drafts a seed from a policy in words."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ from formulaseed.source.text import Source
 
 if TYPE_CHECKING:
     from formulaseed.llm.prices import Prices
+
+
+_SETTINGS = ("model", "effort", "max_repairs", "task_name")
+"""The options that are the fields of `Settings`, in their order."""
+_report = partial(say, err=True)
 
 
 @click.command("draft")
@@ -95,25 +100,21 @@ def draft(task: str, out: str | None, force: bool, **options: Any) -> None:
     _write_seed(drafted.checked.text, target, force)
 
 
-_SETTINGS = ("model", "effort", "max_repairs", "task_name")
-_report = partial(say, err=True)
-
-
 def _check_replay_options() -> None:
-    """Raise `UsageError` if the user passed an option that a replayed transcript decides or that only a live run needs."""
+    """Raise `UsageError` for an option that a replayed transcript decides or that only a live run needs."""
     for name in (*_SETTINGS, "resume", "dry_run", "max_usd"):
         if is_set(name):
             raise click.UsageError(f"{flag_of(name)} cannot be combined with --replay")
 
 
 def _read_policy(task: str) -> Task:
-    """Read the file of a policy in words; `-` is standard input.
+    """Read the policy in words from the file `task`; `-` is standard input.
 
     Raises `UnreadableError` if the file cannot be opened or is of another kind, `DataError` if its text cannot be used.
     """
     data, _ = read_bytes(task, limits.TASK_BYTES)
     kind = kind_of_text(data.decode("utf-8", "replace"), task)
-    if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # a front matter looks like YAML
+    if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # front matter looks like YAML
         raise UnreadableError(f"cannot read {task}: it is {kind.noun}, not a policy in words; {kind.help.format(task)}")
     try:
         return read_task(data, _default_task_name(task))
@@ -122,7 +123,7 @@ def _read_policy(task: str) -> Task:
 
 
 def _default_task_name(task: str) -> str:
-    """Return the name of the task file, or of its folder if the file is called task.md; `task` if that is no valid name."""
+    """Return the stem of the file, or its folder's name if the stem is "task"; "task" if that is no valid task name."""
     path = Path(task).absolute()
     name = path.parent.name if path.stem == "task" else path.stem
     return name if task != "-" and is_task_name(name) else "task"
@@ -144,8 +145,9 @@ def _choose_target(task: str, out: str | None, *, may_exist: bool) -> Path | Non
 def _choose_transcript(task: str, options: dict[str, Any], settings: Settings) -> tuple[Transcript | None, Settings]:
     """Return the transcript to write, or None for a mere replay, and the settings of the session.
 
-    They are `settings`, or with --resume the recorded ones, changed by the options that the user passed. Raises `UsageError`
-    if there is nothing to resume, or if a transcript exists already.
+    The settings are `settings`, or with --resume the recorded ones, changed by the options that the user passed. If the
+    recorded ones cannot be read, that is reported, and `settings` is used. Raises `UsageError` if there is nothing to
+    resume, or if a transcript exists already without --resume.
     """
     folder = options["transcript"]
     if options["replay"] and folder is None:
@@ -174,13 +176,13 @@ def _run_session(
 ) -> DraftResult:
     """Run a session to its end and close the transport `live`.
 
-    If the session fails or is interrupted, the costs and the state of the transcript are reported first: an interruption then
-    ends the command, an error is raised again.
+    If the session fails or is interrupted, the costs and the place of the transcript are reported first. Then an
+    interruption ends the command, and an error is raised again.
     """
     try:
         return session.run()
     except (FormulaSeedError, KeyboardInterrupt) as error:
-        # an answer of `live` was paid even if it could not be written into the transcript
+        # An answer of `live` was paid for even if it could not be written into the transcript.
         billed = {**live.answered, **session.calls}
         if billed:
             for line in list_costs(billed, prices):
@@ -196,16 +198,16 @@ def _run_session(
 
 
 def _report_broken(live: LiveTransport) -> None:
-    """Report on standard error how many attempts ended without an answer, if any did."""
+    """Report on standard error how many attempts of calls ended without an answer, if any did."""
     if live.broken:
         attempts = number_of(live.broken, "attempt")
         _report(f"{attempts} ended without an answer: whether the API charges for that is unknown")
 
 
 def _write_draft(drafted: DraftResult, target: Path | None, transcript: Transcript | None) -> None:
-    """Write a draft with errors to *.draft.json, which is no file name of a seed, and report its errors.
+    """Write a draft with errors to *.draft.json, not to the file of the seed, and report its errors.
 
-    It is written beside `target`, else into the transcript; without either, the draft is not written.
+    It is written beside `target`, else into the folder of the transcript; without either, it is not written.
     """
     path = None
     if target is not None:
@@ -230,7 +232,7 @@ def _write_seed(text: str, target: Path | None, force: bool) -> None:
     if target is None:
         emit(text)
         return
-    if target.exists() and not force:
+    if target.exists() and not force:  # only after a replay, or if the file was written meanwhile
         if has_text(target, text):
             say(f"{target}: unchanged")
             return

@@ -1,10 +1,11 @@
 """Print and write the output of all commands: lines, errors, failures, progress; and end a command.
 
-Only this module calls click's `echo`. It imports nothing that evaluates, so that every command starts quickly.
+Only this module calls click's `echo`. It imports no module that evaluates seeds, so that every command starts quickly.
 
 A path, an argument or a name in a file may contain an escape sequence, a line break or a mark that reverses the writing
 direction. In output for people (`say`, `show`) such characters appear as escapes, so that quoted input cannot move the
-cursor, colour the screen, hide text or imitate our messages. Output for programs (`emit`) is written unchanged.
+cursor, colour the screen, hide text or imitate our messages. Output for programs (`emit`) is written unchanged; JSON
+(`emit_json`) has escapes of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 INTERRUPTED = 130  # the exit status of an interrupted command
-_SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 10.0  # of progress that is not shown on a terminal
 
 
 def say(line: str, *, err: bool = False, color: str = "") -> None:
@@ -49,15 +50,15 @@ def show(text: str, *, err: bool = False, nl: bool = True) -> None:
 def show_diagnostics(
     diagnostics: Iterable[Diagnostic], *, err: bool = False, explained: set[str] | None = None
 ) -> None:
-    """Print diagnostics for people, in colour on a terminal. `explained` is passed to `render_text`, which changes it."""
+    """Print diagnostics for people, in colour if `uses_color` allows it; `render_text` may change `explained`."""
     if text := render_text(diagnostics, styled=True, explained=explained):
         click.echo(text, err=err, color=uses_color())
 
 
 def uses_color() -> bool | None:
-    """Return whether to colour output: False or True if the environment says so, else None: on a terminal only.
+    """Return False or True if the environment forbids or forces colours, else None: colours on a terminal only.
 
-    `NO_COLOR` wins over `FORCE_COLOR`.
+    `NO_COLOR` wins over `FORCE_COLOR`, and that over `TERM=dumb`.
     """
     if os.environ.get("NO_COLOR"):
         return False
@@ -72,7 +73,7 @@ def emit(text: str) -> None:
 
 
 def emit_json(value: object, indent: int | None = 2) -> None:
-    """Write a value as JSON to standard output."""
+    """Write a value as JSON to standard output, with escapes for hidden characters; on one line if `indent` is None."""
     emit(escape_hidden_characters(json.dumps(value, indent=indent, ensure_ascii=False)) + "\n")
 
 
@@ -83,13 +84,15 @@ def finish(status: int) -> NoReturn:
 
 
 def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> int:
-    """Print an error that ended the command, or its work on `file`, to standard error; return the exit status, 1 or 2.
+    """Print an error that ended the command, or its work on `file`, to standard error; return the exit status.
 
-    The diagnostics of a `SeedError` are followed by a line with their numbers and `outcome`.
+    That is 2 for an `UnreadableError`, else 1. The diagnostics of a `SeedError`, without its notes, are followed by a
+    line with their numbers and `outcome`.
     """
     if isinstance(error, SeedError):
         show_diagnostics([d for d in error.diagnostics if d.severity != "note"], err=True)
-        say(f"{file and f'{file}: '}{summarize(error.diagnostics)}{outcome}", err=True)
+        prefix = f"{file}: " if file else ""
+        say(f"{prefix}{summarize(error.diagnostics)}{outcome}", err=True)
         return 1
     say(f"formulaseed: {error}", err=True)
     return 2 if isinstance(error, UnreadableError) else 1
@@ -98,7 +101,7 @@ def report_error(error: FormulaSeedError, file: str = "", outcome: str = "") -> 
 def process_files(files: Iterable[str], process: Callable[[str], int], outcome: str = "") -> int:
     """Call `process`, which returns an exit status, for every file, and return the highest status.
 
-    If `process` raises `FormulaSeedError`, the error is printed, followed by `outcome`, and the next file is processed.
+    If `process` raises `FormulaSeedError`, `report_error` prints it with `outcome`, and the next file is processed.
     """
     highest = 0
     for file in files:
@@ -147,9 +150,9 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 
 @contextmanager
 def report_failures(failures: Failures | None = None) -> Iterator[Failures]:
-    """Provide a collection of failures to a block, and print them to standard error at its end, also after an exception.
+    """Give a block a collection of failures, and print them to standard error at its end, also after an exception.
 
-    The block gets `failures` if it is passed, else a new, empty collection.
+    The collection is `failures` if it is passed, else a new, empty one.
     """
     from formulaseed.data.results import Failures
 
@@ -166,7 +169,9 @@ def report_failures(failures: Failures | None = None) -> Iterator[Failures]:
 
 
 _Note = Callable[[], str]
+"""Return what to show beside the number of items; only called when it is shown."""
 _Draw = Callable[[int, _Note], None]
+"""Show the number of items that are done, and a note."""
 
 
 class Progress:
@@ -180,7 +185,7 @@ class Progress:
         """Remove the bar, if there is one, from the terminal, so that something else can be printed."""
 
     def advance(self, note: _Note) -> None:
-        """Count one more item as done, and show the note of `show`, or `note` if `show` was never called."""
+        """Count one more item as done, with the last note of `show`, or with `note` if `show` was never called."""
         self._done += 1
         self._draw(self._done, self._lasting_note or note)
 
@@ -220,8 +225,8 @@ def show_progress(noun: str, total: int | None = None, *, quiet: bool = False) -
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    first = SpinnerColumn() if total is None else BarColumn()
-    columns = (first, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    activity = SpinnerColumn() if total is None else BarColumn()
+    columns = (activity, MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(f"{noun}s", total=total)
 

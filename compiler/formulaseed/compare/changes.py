@@ -1,4 +1,4 @@
-"""Finds the differences of two seeds, compared as checked programs: how they are written does not matter.
+"""Find the differences of two seeds, compared as checked programs: another spelling is only a cosmetic change.
 
 Each change has one category: it may change values, it changes what is extracted (stored answers then belong to another
 question), it changes the outputs, or it is cosmetic. A step with another name and an equal definition is renamed.
@@ -26,7 +26,7 @@ Category = Literal["values", "extraction", "outputs", "cosmetic"]
 Kind = Literal["added", "removed", "changed", "renamed", "reordered"]
 _Declared = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 _TextLines = tuple[str, ...]
-"""A part of a seed as lines that are compared one by one."""
+"""A part of a seed as lines that are compared one by one, or several names."""
 _EXTRACTION_ATTRIBUTES = ("keywords", "review_handling", "passes", "extraction_prompt", "examples")
 """Attributes of a program that decide what is extracted, in addition to its fields."""
 _TITLES: dict[Category, str] = {
@@ -36,21 +36,22 @@ _TITLES: dict[Category, str] = {
     "cosmetic": "Cosmetic",
 }
 _DECLARATION_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: "field"}
-_MAX_CHANGED_LINES = 40
+"""The part that a change of such a declaration names; of other kinds it is the kind and `field`."""
+_MAX_CHANGED_LINES = 40  # of one change on a page, before and after each
 _COSMETIC_ATTRIBUTES = ("task_name", "version", "description")
-_DESCRIPTION_PREFIX = "description "
+_DESCRIPTION_PREFIX = "description "  # of the line of `_format_declaration` with the description
 _COSMETIC_KEYS = ("allow", "properties", "$schema")
 """Keys of a seed file that change neither values nor answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeedChange:
-    """One change of a seed's part.
+    """One change of a part of a seed.
 
     `part` is the kind of part, such as `step`, `filter`, `parameter`, `field`, `output` or `keywords`; `name` names it.
-    `before` and `after` are the lines that differ. `affects` names the steps that use the part, directly or not. `place` is
-    the position of a step or filter as `file:line:column`, in the new file, or in the old file if it was removed; empty for
-    other parts.
+    `before` and `after` are the lines that differ, or all names in their order if the part is reordered. `affects`
+    names the steps that use the part, directly or not. `place` is the position of a step or filter as
+    `file:line:column`, in the new file, or in the old file if it was removed; empty for other parts.
     """
 
     category: Category
@@ -67,7 +68,7 @@ class SeedChange:
         return {"what" if name == "part" else name: value for name, value in asdict(self).items()}
 
     def sentence(self) -> Paragraph:
-        """Return the change as a sentence for a page."""
+        """Return the change as a sentence for a page, without the lines that differ."""
         is_only_one = self.part in (self.name, f"{self.name}s")  # a seed has one prompt, which needs no name
         parts = [f"{self.kind}: ", self.part.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":
@@ -81,7 +82,7 @@ class SeedChange:
 
 @dataclass(frozen=True, slots=True)
 class SeedChanges:
-    """All changes from one seed to another. `new_names` maps each step that both have to its name in the new seed."""
+    """All changes from one seed to another. `new_names` maps the old names of steps that both have to the new ones."""
 
     all: tuple[SeedChange, ...]
     new_names: Mapping[str, str]
@@ -125,10 +126,10 @@ def _match_steps(old: nodes.Program, new: nodes.Program) -> dict[str, str]:
 
     Old steps without a counterpart are not in the result.
     """
-    program_names = {step.name for step in new.steps}
-    new_names = {step.name: step.name for step in old.steps if step.name in program_names}
+    names_in_new = {step.name for step in new.steps}
+    new_names = {step.name: step.name for step in old.steps if step.name in names_in_new}
     before = DefinitionKeys(old, new_names)  # sees the matches that are added below
-    after = DefinitionKeys(new, {name: name for name in program_names})
+    after = DefinitionKeys(new, {name: name for name in names_in_new})
     unmatched: dict[Hashable, list[str]] = {}
     for step in new.steps:
         if step.name not in new_names:
@@ -166,7 +167,7 @@ class _SeedComparison:
     # --- steps
 
     def _compare_steps(self) -> Iterator[SeedChange]:
-        """Yield the removed, added, changed and renamed steps, and those with another spelling of the same definition."""
+        """Yield the removed, added, changed and renamed steps, and those that spell the same definition differently."""
         old_steps = {step.name: step for step in self.old.program.steps}
         old_names = {new: old for old, new in self.new_names.items()}
         for name, step in old_steps.items():
@@ -194,9 +195,9 @@ class _SeedComparison:
     def _compare_declarations(
         self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]
     ) -> Iterator[SeedChange]:
-        """Yield the changes of a namespace's declared fields, or of the parameters.
+        """Yield the changes of the parameters, or of the declared fields of one kind.
 
-        The order matters only for extraction fields: reviews are asked about them in this order.
+        The order matters only for extraction fields: the model is asked about them in this order.
         """
         before = {declared.name: _format_declaration(declared) for declared in old}
         after = {declared.name: _format_declaration(declared) for declared in new}
@@ -215,7 +216,7 @@ class _SeedComparison:
             yield SeedChange("extraction", "fields", "reordered", "fields", tuple(before), tuple(after))
 
     def _compare_extraction(self) -> Iterator[SeedChange]:
-        """Yield the changes of keywords, prompt, examples and the like; another order or case of keywords is cosmetic."""
+        """Yield the changes of `_EXTRACTION_ATTRIBUTES`; another order or case of keywords is cosmetic."""
         for part, before, after in self._find_changed_attributes(_EXTRACTION_ATTRIBUTES):
             if part == "keywords" and sorted(map(str.casefold, before)) == sorted(map(str.casefold, after)):
                 yield SeedChange("cosmetic", part, "reordered", part, before, after)
@@ -225,7 +226,7 @@ class _SeedComparison:
     # --- outputs and cosmetic changes
 
     def _compare_outputs(self) -> Iterator[SeedChange]:
-        """Yield the outputs that were removed, renamed, added, reordered or have another type."""
+        """Yield the outputs that were removed, renamed, added or reordered, or that have another type."""
         old, new = self.old.program.output, self.new.program.output
         renamed = {self.new_names[name]: name for name in old if name in self.new_names and name not in new}
         for name in old:
@@ -246,7 +247,7 @@ class _SeedComparison:
             yield SeedChange("outputs", "outputs", "reordered", "output", old, new)
 
     def _compare_cosmetics(self) -> Iterator[SeedChange]:
-        """Yield the changes of name, version, description and the keys without effect, and another order of the steps."""
+        """Yield the changes of name, version, description and keys without effect, and another order of the steps."""
         for part, before, after in self._find_changed_attributes(_COSMETIC_ATTRIBUTES):
             yield SeedChange("cosmetic", part, _choose_kind(before, after), part, *_diff_lines(before, after))
         for key in _COSMETIC_KEYS:
@@ -287,8 +288,8 @@ def _find_users(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
 def _choose_declaration_category(kind: SymbolKind, affects: _TextLines, lines: _TextLines) -> Category:
     """Return the category of a changed declaration, given the steps that it affects and the lines that differ.
 
-    A change of an extraction field changes what is extracted. Otherwise a change is cosmetic if no step uses the declaration
-    or only the description differs.
+    A change of an extraction field changes what is extracted. Otherwise a change is cosmetic if no step uses the
+    declaration or only the description differs.
     """
     if kind is SymbolKind.EXTRACTION:
         return "extraction"
@@ -318,7 +319,7 @@ def _diff_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_TextLines
 
 
 def _format_step_json(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
-    """Return one line for each key of the step's JSON object, sorted by key; none if the file has no object for the step."""
+    """Return one line for each key of the step's JSON object, sorted by key; none if the file has no such object."""
     tree = seed.document.tree
     if tree is None:
         return ()
@@ -330,7 +331,7 @@ def _format_step_json(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
 
 
 def _format_document_key(seed: FormulaSeed, key: str) -> _TextLines:
-    """Return the value of a top-level key of the seed, one line for each entry or element; none if the key is missing."""
+    """Return the value of a top-level key, one line for each entry or element; none if the key is missing or null."""
     value = seed.data.get(key) if isinstance(seed.data, dict) else None
     if value is None:
         return ()
@@ -362,7 +363,7 @@ def _format_declaration(declared: _Declared) -> _TextLines:
 
 
 def _format_type(ty: Type) -> _TextLines:
-    """Return the name of a type, then one line for each value of an enum."""
+    """Return the name of a type as a line, then one line for each value of an enum."""
     name = "enum" if ty.values is not None else str(ty.non_null())
     if ty.nullable:
         name += " or null"

@@ -128,7 +128,7 @@ class Diagnostic:
         return self.suggestion is not None and self.suggestion.applicability == "safe"
 
     def to_json(self) -> JsonDict:
-        """Return the fields that `--format json` prints."""
+        """Return the fields that `--format json` prints; `suggestion` and `related` only if there are any."""
         fields: JsonDict = {key: getattr(self, key) for key in ("code", "severity", "message", "file", "pointer")}
         fields |= {**self.place, "help": self.help}
         if self.suggestion is not None:
@@ -151,8 +151,9 @@ def diagnostic(
 ) -> Diagnostic:
     """Return a diagnostic with the code's severity, its message and help made printable and short enough to read.
 
-    A replacement that is not verbatim gets the quotes and escapes of the text of `span`. `is_security` and `subject` are
-    those of `Diagnostic`.
+    A suggestion also becomes `suggestion`, with its text as help; a replacement that is not verbatim gets the quotes
+    and escapes of the text of `span`. `is_security` and `subject` are those of `Diagnostic`. Raises `KeyError` for an
+    unknown code.
     """
     suggestion = None
     if isinstance(help, Suggestion):
@@ -167,8 +168,8 @@ def diagnostic(
 def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
     """Return the text of a diagnostic, in the colours of a terminal if `styled`.
 
-    The first diagnostic of a code also names the command that explains it: if the code is not in `explained`, to which the
-    code is then added.
+    The first diagnostic of a code also names the command that explains it: if the code is not in `explained`, to which
+    the code is then added. A file without text has no excerpt.
     """
 
     def style(text: str, role: str) -> str:
@@ -194,7 +195,11 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
 
 
 def _excerpt(d: Diagnostic) -> tuple[str, str]:
-    """Return the part of the line with the span, and the signs that underline the span and the related ones in this part."""
+    """Return the line with the span, and the signs that underline the span and the related ones.
+
+    Of a line that is too long, only a part around the span is returned, with `…` where it is cut off; spans outside of
+    it, or that overlap an earlier one, are not underlined.
+    """
     line = d.span.source.line(d.line)
     first = 0 if len(line) <= _EXCERPT_WIDTH else max(0, min(d.column - 31, len(line) - _EXCERPT_WIDTH))
     last = min(len(line), first + _EXCERPT_WIDTH)
@@ -215,7 +220,10 @@ def _excerpt(d: Diagnostic) -> tuple[str, str]:
 
 
 def _find_underlined_parts(d: Diagnostic, line: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end, within the line, of each span of the diagnostic that begins on this line, in order."""
+    """Yield the start and end, within the line, of each span of the diagnostic that begins on this line, in order.
+
+    A span that ends on a later line is cut off at the end of this one.
+    """
     begin = d.span.start - (d.column - 1)
     for span in sorted((d.span, *d.related), key=lambda span: span.start):
         if span is d.span or 0 <= span.start - begin <= len(line):
@@ -238,7 +246,7 @@ class Problems:
         self._over_limit: list[Diagnostic] = []
 
     def report(self, problem: Diagnostic) -> None:
-        """Add one problem, unless it has been reported before."""
+        """Add one problem, unless it has been reported before. Over the limit it is only counted."""
         if len(self._reported) < limits.DIAGNOSTICS:
             self._reported[problem] = None
         else:
@@ -250,7 +258,11 @@ class Problems:
             self._reported.pop(diagnostic, None)
 
     def merge(self, merge_by_code: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
-        """Replace several diagnostics with a subject and the same code by the one that `merge_by_code` makes of them."""
+        """Replace several diagnostics with a subject and the same code by the one that `merge_by_code` makes of them.
+
+        Diagnostics without a subject, or alone with their code, stay as they are. Merging may bring others within the
+        limit.
+        """
         diagnostics = [*self._reported, *self._over_limit]
         self._reported = {}
         self._over_limit = []
@@ -278,7 +290,11 @@ class Problems:
         return any(d.severity == "error" for d in chain(self._reported, self._over_limit))
 
     def sorted(self) -> tuple[Diagnostic, ...]:
-        """Return the diagnostics in the order of the file, and a last one with the number of those over the limit."""
+        """Return the diagnostics in the order of the file, and a last one with the number of those over the limit.
+
+        The last one (FS510) is as severe as the most severe of those that it counts, and at the place of the first of
+        these.
+        """
         diagnostics = sorted(self._reported, key=lambda d: (d.span.start, d.span.end, d.code))
         if self._over_limit:
             # As severe as the most severe of them.
@@ -289,7 +305,10 @@ class Problems:
 
 
 def _shorten_message(text: str) -> str:
-    """Return the text on one printable line; one that is too long with its quotations cut short, and then itself cut off."""
+    """Return the text on one printable line of at most `limits.MESSAGE_CHARACTERS` and a `…`.
+
+    In a text that is too long, quotations in backticks are cut to `MAX_QUOTATION` characters first, and then the end.
+    """
     text = printable(text)
     if len(text) > limits.MESSAGE_CHARACTERS:
         parts = text.split("`")
@@ -301,7 +320,10 @@ def _shorten_message(text: str) -> str:
 
 
 def _quote_as_written(span: Span, name: str) -> str:
-    """Return a name or value as the file must have it in place of the span: in the quotes that are there now, and escaped."""
+    """Return a name or value as the file must have it in place of the span: in the present quotes, and escaped.
+
+    Without quotes at the span, the name gets the escapes of JSON only.
+    """
     import json
 
     written = span.source.text[span.start : span.end]

@@ -26,7 +26,7 @@ def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, expl
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the diagnostics as a JSON array with an object for each."""
+    """Return the diagnostics as a JSON array with an object for each, in their order."""
     import json
 
     return json.dumps([d.to_json() for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
@@ -38,6 +38,11 @@ def render_github(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _render_annotation(d: Diagnostic) -> str:
+    """Return the workflow command for a diagnostic, without a line end.
+
+    A note is a notice. The columns are left out if the span has several lines.
+    """
+
     def escape(text: str, also: str = "") -> str:
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
 
@@ -51,13 +56,17 @@ def _render_annotation(d: Diagnostic) -> str:
 
 
 def summarize(diagnostics: Sequence[Diagnostic]) -> str:
-    """Return the numbers of diagnostics, such as `2 errors, 1 warning`; empty if there are none."""
+    """Return the numbers of diagnostics by severity, the worst first: `2 errors, 1 warning`; empty if none."""
     numbers = Counter(d.severity for d in diagnostics)
     return ", ".join(number_of(numbers[severity], severity) for severity in SEVERITIES if numbers[severity])
 
 
 def format_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as text. Its first row is the head; columns of numbers are aligned to the right, others to the left."""
+    """Return a table as text, whose first row is the head.
+
+    Columns of numbers are aligned to the right, others to the left. Raises `ValueError` if the rows are not equally
+    long.
+    """
     cells = [[printable(cell) for cell in row] for row in rows]
     lines = [""] * len(cells)
     for column in zip(*cells, strict=True):
@@ -70,6 +79,6 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def are_numbers(column: Iterable[str]) -> bool:
-    """Return True if a column has a number, and no other cell but empty ones and dashes."""
+    """Return True if a column has a cell that is not empty, and all cells are numbers, empty or dashes."""
     cells = list(column)
     return any(cells) and all(_NUMBER.fullmatch(cell) for cell in cells)

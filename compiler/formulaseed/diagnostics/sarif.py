@@ -27,7 +27,10 @@ _Json = dict[str, Any]
 
 
 def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
-    """Return the log, as JSON, of one run of this version of the tool."""
+    """Return the log, as JSON, of one run of this version of the tool.
+
+    The results keep the order of the diagnostics; the rules are those of their codes, sorted.
+    """
     codes = sorted({d.code for d in diagnostics})
     seen: Counter[str] = Counter()
     run = {
@@ -39,6 +42,7 @@ def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
 
 
 def _rule(code: str) -> _Json:
+    """Return the rule of a code, with the texts of its page."""
     text = read_explanation(code)
     return {
         "id": code,
@@ -51,6 +55,10 @@ def _rule(code: str) -> _Json:
 
 
 def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
+    """Return the result for a diagnostic; `rule` is the index of its rule. Counts the problem in `seen`.
+
+    Only a fix that is safe to apply is included.
+    """
     location: _Json = {"physicalLocation": _physical_location(d.file, d.span)}
     if d.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": d.pointer}]
@@ -94,9 +102,9 @@ def _region(span: Span) -> dict[str, int]:
 
 
 def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
-    """Return a hash of the problem that does not depend on its line, with a number for equal problems of one file.
+    """Return a hash of the code, pointer and message, with a number for equal problems of one file.
 
-    Counts the problem in `seen`.
+    It does not depend on the problem's line. Counts the problem in `seen`.
     """
     identity = "\0".join((d.code, d.pointer, d.message)).encode("utf-8", "surrogatepass")
     problem = hashlib.sha256(identity).hexdigest()[:32]
@@ -106,7 +114,7 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
 
 
 def _fix(d: Diagnostic) -> _Json:
-    """Return the fix of a diagnostic, which must have a suggestion."""
+    """Return the fix of a diagnostic: the change to its file. Raises `AssertionError` without a suggestion."""
     assert d.suggestion is not None
     replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
     change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}

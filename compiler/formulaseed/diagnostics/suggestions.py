@@ -37,10 +37,11 @@ Once they are spent, no similar name is found.
 def find_close_matches(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names that are similar to `name`: one, or a few that are equally likely, or none.
 
-    Ignores case and the difference between `_`, `-` and a space. Otherwise the result is the two or three known names that
-    begin with `name`; else the one with the most letters in common, at least two thirds; else the only one that contains
-    `name` as a word, or is a word of it. An opposite, or a name with another number, is not similar. Returns no name if
-    `name` is too long, or the letters of `COMPARED_LETTERS` are spent.
+    A name that differs only in case, or in `_`, `-` and spaces, wins. Otherwise the result is the two or three known
+    names that begin with `name`; else the one with the most letters in common, at least two thirds; else the only one
+    that contains `name` as a word, or is a word of it. An opposite, or a name with another number, is not similar.
+    Returns no name if `name` is empty or too long, or the letters of `COMPARED_LETTERS`, which each comparison spends,
+    run out.
     """
     if not 0 < len(name) <= limits.NAME_CHARACTERS:
         return []
@@ -71,7 +72,7 @@ def _is_part(part: str, name: str) -> bool:
 
 
 def _find_most_similar(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the first of the candidates that have most letters in common with `name`; None if none has two thirds."""
+    """Return the first of the candidates with most letters in common with `name`; None if none has two thirds."""
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(b=name)
@@ -98,7 +99,7 @@ def did_you_mean(
 
     A single similar name is a change that is safe to apply if `name` is certainly a typo of it. `rivals` are names of
     another kind: if `name` resembles one of them, it is not certain. `noun` is the plural of what is named, such as
-    `fields`. `prefix` is written before each known name.
+    `fields`. `prefix` is written before each known name. If nothing is known, the line says so.
     """
     names = list(dict.fromkeys(known))
     close = find_close_matches(name, names)
@@ -119,7 +120,10 @@ def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
 
 
 def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
-    """Return the help line that suggests several names, never as a change to apply, or the only one as `suggest` does."""
+    """Return the help line that suggests several names, never as a change to apply, or one as `suggest` does.
+
+    Raises `ValueError` if `names` is empty.
+    """
     if len(names) == 1:
         return suggest(names[0], certain=certain, more=more)
     *first, last = [f"`{name}`" for name in names]
@@ -130,8 +134,8 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
     """Return True if `name` is certainly `suggested` with a typo.
 
     A typo is other case or other separators; one letter too many, missing or changed inside a word; or two neighbours
-    swapped. It is not certain if a name in `known` other than `suggested` is one edit from `name`, or if the letters of
-    `COMPARED_LETTERS` are spent.
+    swapped. It is not certain if a name in `known` other than `suggested` is one edit from `name`, if `known` lacks
+    `suggested` or repeats it, or if the letters of `COMPARED_LETTERS` are spent.
     """
     folded = _normalize(name)
     if not _is_name_typo(folded, _normalize(suggested)):
@@ -148,7 +152,7 @@ def is_typo(name: str, suggested: str, known: Iterable[str]) -> bool:
 
 
 def _is_name_typo(name: str, other: str) -> bool:
-    """Return True if two names differ in their separators only, or by a typo in one word."""
+    """Return True if two names differ in their separators only, or by a typo in one word. Numbers must be equal."""
     if re.findall(r"[0-9]+", name) != re.findall(r"[0-9]+", other):  # `1_2` is not `12`
         return False
     if name.replace("_", "") == other.replace("_", ""):
@@ -159,7 +163,11 @@ def _is_name_typo(name: str, other: str) -> bool:
 
 
 def _is_word_typo(word: str, other: str) -> bool:
-    """Return True if two words differ by a typo: a different first letter, a digit or a short word make another word."""
+    """Return True if two different words differ by a typo.
+
+    A different first letter, a digit, or a change in a short word makes another word, and so does a changed last
+    letter.
+    """
     edit = _find_edit(word, other)
     if edit is None or not (word + other).isalpha() or word[:1] != other[:1]:
         return False
@@ -173,7 +181,11 @@ def _is_word_typo(word: str, other: str) -> bool:
 
 
 def _find_edit(name: str, other: str) -> tuple[str, int] | None:
-    """Return the kind and the position of the one edit that makes two names equal; None if there is no such edit."""
+    """Return the kind and the position of the one edit that makes two names equal; None if there is no such edit.
+
+    The kind is `insertion`, `substitution` or `transposition`, the position the first that differs. Equal names give a
+    `substitution` at their end.
+    """
     shorter, longer = sorted((name, other), key=len)
     at = next((n for n, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), len(shorter))
     if len(longer) > len(shorter):
@@ -186,7 +198,10 @@ def _find_edit(name: str, other: str) -> tuple[str, int] | None:
 
 
 def _is_opposite(name: str, other: str) -> bool:
-    """Return True if a name that resembles another means something else: the opposite, or another number."""
+    """Return True if a name that resembles another means something else: the opposite, or another number.
+
+    Opposites are pairs such as `min` and `max`, or one word with a prefix such as `un`. Leading zeros do not count.
+    """
     numbers = [[digits.lstrip("0") for digits in re.findall(r"\d+", text)] for text in (name, other)]
     if all(numbers) and numbers[0] != numbers[1]:
         return True

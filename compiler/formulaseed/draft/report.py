@@ -116,7 +116,10 @@ def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Pri
 
 
 def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
-    """Yield the lines of each round of repair: its summary, and its changes of the seed in a block of code."""
+    """Yield the lines of each round of repair: its summary, and its changes of the seed in a block of code.
+
+    Each block is cut after `_MAX_DIFF_LINES`; a round without changes has none.
+    """
     for number, one in enumerate(rounds, 1):
         yield f"- {number}: {printable(one.summary)}"
         diff = [*map(printable, one.diff[:_MAX_DIFF_LINES])]

@@ -110,7 +110,8 @@ class DraftSession:
     def _repair(self, best: CheckedDraft) -> tuple[CheckedDraft, list[Round], list[Json]]:
         """Ask for repairs of a draft until it has no defects, a repair is repeated, or `max_repairs` is reached.
 
-        Returns the best draft, the rounds, and the answers that were accepted.
+        A repair is accepted if it has fewer defects and loses nothing without a reason; an unusable answer counts as a
+        round. Returns the best draft, the rounds, and the answers that were accepted.
         """
         rounds: list[Round] = []
         accepted: list[Json] = []
@@ -138,7 +139,11 @@ class DraftSession:
         return best, rounds, accepted
 
     def _ask(self, stage: Stage, values: Mapping[str, Json]) -> Json:
-        """Ask for the answer of a stage and add the call to `calls`. Raises `UnusableAnswer` if the answer is not valid."""
+        """Ask for the answer of a stage and add the call to `calls`, whether the answer is usable or not.
+
+        Raises `UnusableAnswer`, which names the step, if the answer has a fault, does not match its schema, or has too
+        many steps. Raises what `self.ask` raises if there is no answer.
+        """
         name = f"{len(self.calls) + 1:02}-{stage.name}"
         prompt = system_prompt(stage), format_values(values)
         call = ModelCall(stage.name, self.settings.model, *prompt, stage.schema, MAX_TOKENS, self.settings.effort)
@@ -164,6 +169,11 @@ class DraftSession:
 
 
 def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bool, is_repeated: bool) -> Round:
+    """Return the summary of a round of repair, its verdict and its changes of the seed as lines of a diff.
+
+    The verdict is `refused`, with the first reasons, if the attempt has refusals, or else `accepted` or `no
+    improvement`.
+    """
     checked = attempt.checked
     verdict = "accepted" if is_accepted else "no improvement"
     if attempt.refusals:
@@ -193,7 +203,11 @@ def _part_lines(checked: CheckedDraft) -> Iterator[str]:
 
 
 def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None) -> dict[str, Json]:
-    """Return the values in the prompt of a repair of `best`; `rejected` is the last repair if it was not accepted."""
+    """Return the values in the prompt of a repair of `best`; `rejected` is the last repair if it was not accepted.
+
+    They are the sentences and diagnostics of its problems, the parts of the draft, and the rejected repair with its
+    problems.
+    """
     draft = best.draft
     sentences = number_sentences(task, _sentences_of_problems(best))
     values: dict[str, Json] = {"sentences": sentences, "diagnostics": list(_describe_problems(best))}

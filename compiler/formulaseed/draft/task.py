@@ -91,7 +91,10 @@ class _Splitter:
         self.start = 0
 
     def split(self, text: str) -> Iterator[_Split]:
-        """Yield the sentences, headings, table rows and lines of code of a text."""
+        """Yield the sentences, headings, table rows and lines of code of a text, each with its line.
+
+        The third member is True for frames: headings and the heads of tables.
+        """
         is_code = False
         lines = [line.strip() for line in text.splitlines()]
         for number, (line, next_line) in enumerate(zip(lines, [*lines[1:], ""], strict=False), 1):
@@ -116,7 +119,7 @@ class _Splitter:
         yield from self._end_paragraph()
 
     def _end_paragraph(self) -> Iterator[_Split]:
-        """Yield the sentences of the paragraph, and clear it."""
+        """Yield the sentences of the paragraph, and clear it. A sentence that is bold as a whole is a frame."""
         line_of_word = [self.start + n for n, line in enumerate(self.paragraph) for _ in line.split()]
         word_count = 0
         for sentence in _split_paragraph(" ".join(self.paragraph)):

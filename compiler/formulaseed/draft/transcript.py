@@ -213,7 +213,10 @@ class LiveTransport:
         self.broken = 0
 
     def ask(self, name: str, call: ModelCall) -> Exchange:
-        """Ask the model, which is paid. Raises `FormulaSeedError` without an answer, and `Interrupted` at a signal."""
+        """Ask the model, which is paid, and add the exchange to `answered`.
+
+        Raises `FormulaSeedError` without an answer, and `Interrupted` at a signal.
+        """
         try:
             self.answered[name] = run_interruptibly(self._runner, self._ask(name, call))
             return self.answered[name]
@@ -231,7 +234,11 @@ class LiveTransport:
         self.broken += attempt.is_bound
 
     async def _ask(self, name: str, call: ModelCall) -> Exchange:
-        """Ask with the schema as a parameter or, if the model or the API does not support it, in the prompt."""
+        """Ask with the schema as a parameter or, if the model or the API does not support it, in the prompt.
+
+        The first call connects. An effort that the model does not support is left out. Raises `NotAsked` without an
+        answer.
+        """
         client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._count_attempt)
         capabilities = self._capabilities = self._capabilities or await client.capabilities(call.model)
         supported = call if capabilities.effort else replace(call, effort=None)
@@ -257,6 +264,7 @@ def replay_answers(transcript: Transcript) -> Ask:
     """Return an `Ask` that reads the answers of a transcript, and raises `DataError` if a call differs from the recorded one."""
 
     def ask(name: str, call: ModelCall) -> Exchange:
+        """Return the recorded exchange. Raises `DataError` if there is none, or its call differs."""
         exchange = transcript.exchange(name)
         if exchange is None:
             raise DataError(f"the transcript has no answer to step {name}", str(transcript.folder))
@@ -275,7 +283,10 @@ def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notif
     is_new = False
 
     def read_recorded(name: str, call: ModelCall) -> Exchange | None:
-        """Return the recorded exchange; None if there is none, or it was set aside."""
+        """Return the recorded exchange; None if there is none, or it was set aside.
+
+        Raises `DataError` if its call differs and no answer is new yet, and `UnreadableError`.
+        """
         has_file = False
         try:
             exchange = transcript.exchange(name)
@@ -294,6 +305,10 @@ def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notif
             return None
 
     def ask(name: str, call: ModelCall) -> Exchange:
+        """Return the recorded exchange if it is usable; otherwise ask `inner`, and write the answer and the settings.
+
+        An answer that was cut off is asked for again with twice the tokens, up to `MAX_TOKENS_OF_RETRY`.
+        """
         nonlocal is_new
         recorded = read_recorded(name, call)
         if recorded is not None:

@@ -259,7 +259,10 @@ _SCALARS: dict[str, CoreSchema] = {
 
 
 def _core_schema(schema: Schema) -> CoreSchema:
-    """Return a schema in the form of pydantic-core. Supports only the keywords that the schemas of this module have."""
+    """Return a schema in the form of pydantic-core.
+
+    Supports only the keywords that the schemas of this module have, and raises `AssertionError` for any other schema.
+    """
     match schema:
         case {"$ref": reference}:
             return _core_schema(_DEFINITIONS[reference.rpartition("/")[2]])

@@ -117,7 +117,8 @@ class SeedDocument:
     def rename(self, offset: int, name: str) -> list[tuple[Occurrence, str]]:
         """Return the occurrences to replace, each with its new text, to rename the name at an offset to `name`.
 
-        Raises `ValueError` if `name` is invalid or taken, or if the seed does not define the name at the offset.
+        Raises `ValueError` if `name` is invalid or taken (also by this name), or if the seed does not define the name
+        there.
         """
         if not is_name(name):
             raise ValueError(f"`{name}` is no name: letters, digits and `_`, not beginning with a digit")
@@ -129,7 +130,7 @@ class SeedDocument:
         return [(reference, name) for reference in references]
 
     def outline(self) -> Iterator[OutlineSymbol]:
-        """Yield the fields, parameters and steps in the order of the text."""
+        """Yield the fields, parameters and steps that the text defines, in its order, each with its kind and type."""
         for occurrence in self.occurrences:
             if occurrence.is_definition:
                 kind, _ = self._describe(occurrence)
@@ -140,7 +141,7 @@ class SeedDocument:
     def hover(self, offset: int) -> tuple[str, int, int] | None:
         """Return a description of the name or function at an offset, in Markdown, with the start and end of its text.
 
-        Returns None for anything else.
+        Returns None for anything else. A name wins over a function.
         """
         occurrence = occurrence_at(self.occurrences, offset)
         if occurrence is None:
@@ -150,7 +151,7 @@ class SeedDocument:
     def _hover_name(self, name: Occurrence) -> tuple[str, int, int]:
         """Return the hover text of a name, as Markdown, and the offsets where the name starts and ends.
 
-        The text has its kind, its description, and at most ten steps that use it.
+        The text has its kind, its description, and the first ten steps that use it.
         """
         kind, text = self._describe(name)
         uses = [o for o in self.occurrences if o.key == name.key and not o.is_definition]
@@ -175,7 +176,7 @@ class SeedDocument:
         return self._describe_input(name)
 
     def _describe_step(self, name: str) -> tuple[str, str]:
-        """Return the kind of a step or filter, with its type and bounds, and its formula."""
+        """Return the kind of a step or filter, with its type and bounds, and its formula, or a note on its error."""
         step = self._steps.get(name)
         if step is None:
             return "step", "It has an error."
@@ -185,7 +186,10 @@ class SeedDocument:
         return kind, f"`{step_text(step)}`"
 
     def _describe_input(self, name: Occurrence) -> tuple[str, str]:
-        """Return the kind and type of a field or parameter, and its description with the values of an enum."""
+        """Return the kind and type of a field or parameter, and its description with the values of an enum.
+
+        Without a declaration, the namespace and an empty text are returned.
+        """
         declaration = next((d for space, d in self._declarations() if (space, d.name) == name.key), None)
         if declaration is None:
             return name.space, ""
@@ -216,7 +220,7 @@ class SeedDocument:
     # --- completion
 
     def word_at(self, offset: int) -> tuple[int, int]:
-        """Return the start and end of the word around an offset: a name with its namespace and the sign `$` of a filter."""
+        """Return the start and end of the word around an offset, with namespace and `$`; twice the offset if none."""
         line_start, line_end = self._line(offset)
         before = _WORD_BEFORE.search(self.text, line_start, offset)
         after = _WORD_AFTER.match(self.text, offset, line_end)
@@ -243,7 +247,10 @@ class SeedDocument:
         return self._accepted(offset, list(self._values(key[1], before[quote + 1 :], head)))
 
     def _accepted(self, offset: int, completions: list[Completion]) -> list[Completion]:
-        """Return the completions without the names and functions that the checker does not accept at an offset."""
+        """Return the completions without the names and functions that the checker does not accept at an offset.
+
+        All are returned if the offset is not in a string of a step that may hold names.
+        """
         place = place_at(self.text, self.analysis.document.tree, self.word_at(offset))
         examples = {name: function.example for name, function in FUNCTIONS.items()}
         candidates = {c.text: examples.get(c.text, c.text) for c in completions if c.kind in _CHECKED_KINDS}
@@ -253,7 +260,7 @@ class SeedDocument:
         return [c for c in completions if c.text not in candidates or c.text in accepted]
 
     def _values(self, key: str, written: str, head: str) -> Iterable[Completion]:
-        """Return the values that a string at a key may have; `written` is its beginning, `head` the text before it."""
+        """Return the values that a string at a key may have; `written` is its beginning, `head` the text before."""
         if key in _FIXED_VALUES:
             return _FIXED_VALUES[key]
         if key in ("output", "output_fields"):
@@ -283,7 +290,7 @@ class SeedDocument:
         return []
 
     def _names(self) -> Iterator[Completion]:
-        """Yield a completion for each field, parameter, step and filter of the seed."""
+        """Yield a completion for each field, parameter, step and filter of the seed, except steps with errors."""
         for space, declaration in self._declarations():
             kind = "parameter" if space == "param" else "field"
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
@@ -294,7 +301,7 @@ class SeedDocument:
                 yield Completion(step.name, "step", step_text(step))
 
     def _keys(self, head: str) -> Iterable[Completion]:
-        """Return completions for the keys that the object around the end of `head` may have; for conditions also names."""
+        """Return the keys that the object around the end of `head` may have; names in conditions; none if unknown."""
         around = _keys_around(head)
         last = (around or [""])[-1]
         if last == "where":
@@ -333,7 +340,7 @@ def _complete_keys(names: Iterable[str]) -> list[Completion]:
 
 
 def _find_open_quote(beginning: str) -> int | None:
-    """Return the offset of the quote of a string that is open at the end of `beginning`; None if no string is open."""
+    """Return the offset of the quote of a string open at the end of `beginning`; None if no string is open."""
     quote: int | None = None
     is_escaped = False
     for offset, character in enumerate(beginning):
@@ -350,7 +357,7 @@ _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]')
 
 
 def _keys_around(head: str) -> list[str]:
-    """Return the keys of the objects and lists that are open at the end of `head`, from the outermost."""
+    """Return the keys of the objects and lists open at the end of `head`, from the outermost, without empty ones."""
     keys: list[str] = []
     last = pending = ""
     for match in _LEXEME.finditer(head):
@@ -378,7 +385,7 @@ def _operation_around(head: str, tail: str) -> str:
 
 
 def _field_around(key: str, head: str) -> str:
-    """Return the full name of the field that a condition compares with a value at `key`; without a namespace if unknown."""
+    """Return the full name of the field that a condition compares at `key`; just the key if no namespace is known."""
     around = _keys_around(head)
     for name in reversed([*around, key]):
         if "." in name:

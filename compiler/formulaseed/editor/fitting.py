@@ -51,7 +51,11 @@ class Place:
 
 
 def place_at(text: str, tree: JsonValue | None, word: tuple[int, int]) -> Place | None:
-    """Return the place of `word`, its start and end in `text`; None if it is not in a string of a step that may hold names."""
+    """Return the place of `word` in a string of a step; None if it is elsewhere, or the string holds no names.
+
+    `word` is its start and end in `text`, `tree` the JSON of the text. Steps are the objects in its list `compute` or,
+    if the word is not there, `compute_dag`.
+    """
     if not isinstance(tree, JsonObject):
         return None
     for steps in (tree.get("compute"), tree.get("compute_dag")):
@@ -72,7 +76,8 @@ def _place_in(
 ) -> Place | None:
     """Return the place of a word in a string at a key of a step; None if the key holds no names.
 
-    `ends` are the seed's text before the step and after the last step.
+    `ends` are the seed's text before the step and after the last step. Raises `ValueError` if the word splits an escape
+    of the string.
     """
     parts = text[string.span.start + 1 : word[0]], text[word[1] : string.span.end - 1]
     before, after = (json.loads(f'"{part}"', strict=False) for part in parts)
@@ -110,11 +115,12 @@ def _place_in(
 
 
 def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
-    """Return the candidates that the checker accepts at a place.
+    """Return the candidates, of the keys of `candidates`, that the checker accepts at a place.
 
-    `candidates` maps each to the text to check: a name to itself, a function to a call. A candidate must have a meaning in
-    the step, and the type that its neighbours need. The text after the word may not be complete: if the string cannot be
-    read with it, the word ends the formula, or is the condition of an `if`.
+    `candidates` maps each to the text to check: a name to itself, a function to a call. A candidate must have a meaning
+    in the step, and the type that its neighbours need, unless no candidate has it, or the place follows `and`, `or` or
+    `not`. The text after the word may not be complete: if the string cannot be read with it, the word ends the formula,
+    or is the condition of an `if`.
     """
     if not place.is_formula:
         codes = _codes(place, candidates, ["{}"])
@@ -148,7 +154,7 @@ def _escape(text: str) -> str:
 def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) -> dict[str, set[str]]:
     """Return the codes of each candidate's errors in the first of `forms` that can be read with the candidate in it.
 
-    A form is a format string for the candidate. A candidate that no form can be read with is left out.
+    A form is a format string for the text of the candidate. A candidate that no form can be read with is left out.
     """
     codes: dict[str, set[str]] = {}
     for form in dict.fromkeys(forms):
@@ -161,7 +167,10 @@ def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) ->
 
 
 def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
-    """Check `steps` in place of the step of `place` and all steps after it; return the codes of each step's errors."""
+    """Check `steps` in place of the step of `place` and all steps after it; return the codes of each step's errors.
+
+    The sets are in the order of `steps`, and empty for steps without errors; warnings do not count.
+    """
     texts = [json.dumps({"name": f"completion_{number}"} | step) for number, step in enumerate(steps)]
     starts = [*accumulate((len(step) + 1 for step in texts), initial=len(place.head))]
     problems = Problems()
@@ -178,7 +187,10 @@ def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
 
 
 def _closing_brackets(beginning: str) -> str:
-    """Return the closing brackets that are missing at the end of `beginning`, the beginning of a formula."""
+    """Return the closing brackets that are missing at the end of `beginning`, in the order in which to write them.
+
+    Brackets in strings do not count.
+    """
     closing: list[str] = []
     for match in _QUOTED_OR_BRACKET.finditer(beginning):
         if match[0] in _CLOSING:
@@ -189,7 +201,7 @@ def _closing_brackets(beginning: str) -> str:
 
 
 def _strings(value: JsonValue) -> Iterator[JsonString]:
-    """Yield every string in a value, keys included."""
+    """Yield every string in a value, at any depth, keys included; a key comes before its value."""
     if isinstance(value, JsonString):
         yield value
     elif isinstance(value, JsonArray):

@@ -36,7 +36,10 @@ class Occurrence:
 
 
 def find_occurrences(program: surface.Program | None) -> tuple[Occurrence, ...]:
-    """Return every occurrence of a name in a seed, in the order of the text; empty without a program."""
+    """Return every occurrence of a name in a seed, in the order of the text; empty if `program` is None.
+
+    Names that the text spells with escapes are left out. Of occurrences at the same start, the last one found is kept.
+    """
     if program is None:
         return ()
     by_start = {occurrence.start: occurrence for occurrence in _find_all(program) if occurrence is not None}
@@ -49,7 +52,10 @@ def occurrence_at(occurrences: tuple[Occurrence, ...], offset: int) -> Occurrenc
 
 
 def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
-    """Yield the occurrences in the order of the sections; None for a name that the text spells with escapes."""
+    """Yield the occurrences in the order of the sections; None for a name that is spelled with escapes or unknown.
+
+    Standard fields that the text does not declare are left out. Definitions of fields, parameters and steps are marked.
+    """
     for space, declarations in (
         ("extraction", program.fields),
         ("meta", program.meta),
@@ -72,7 +78,10 @@ def _find_all(program: surface.Program) -> Iterator[Occurrence | None]:
 
 
 def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:
-    """Return the occurrence of a name in a formula; None if its namespace is unknown."""
+    """Return the occurrence of a name in a formula; None if its namespace is unknown, or it is spelled with escapes.
+
+    A name without a dot, and that of a filter, is a step's.
+    """
     space, _, rest = node.text.partition(".")
     if isinstance(node, ast.FilterName) or not rest:
         return _find_in(node.span, node.text, "step")
@@ -82,7 +91,10 @@ def _use(node: ast.Name | ast.FilterName) -> Occurrence | None:
 
 
 def _find_in(span: Span, name: str, space: str, *, is_definition: bool = False) -> Occurrence | None:
-    """Return the last occurrence of a name inside a span; None if the text spells the name with escapes."""
+    """Return the last occurrence of a name inside a span; None if the text spells the name with escapes.
+
+    The result is marked as a definition if `is_definition`.
+    """
     start = span.source.text.rfind(name, span.start, span.end)
     if start < 0:
         return None

@@ -45,6 +45,7 @@ class SeedServer(LanguageServer):
     """A language server for seeds. It keeps the analysis of the last version of each open text."""
 
     def __init__(self, version: str) -> None:
+        """Start without texts. The client gets `version` as the server's."""
         super().__init__("formulaseed", version)
         self._documents: dict[str, tuple[int | None, SeedDocument]] = {}
         self._waiting: dict[str, asyncio.TimerHandle] = {}
@@ -56,7 +57,10 @@ class SeedServer(LanguageServer):
         return self.workspace.get_text_document(uri)
 
     def seed(self, uri: str) -> SeedDocument:
-        """Return the text as it is now as a seed; one version is analysed only once."""
+        """Return the text as it is now as a seed; one version is analysed only once.
+
+        Replaces the stored document of `uri` if its version or text has changed.
+        """
         text = self.text(uri)
         version, document = self._documents.get(uri, (None, None))
         if document is None or version != text.version or document.text != text.source:
@@ -65,7 +69,10 @@ class SeedServer(LanguageServer):
         return document
 
     def check_soon(self, uri: str) -> None:
-        """Check a text and publish its diagnostics when it has not changed for `PAUSE_SECONDS`."""
+        """Check a text and publish its diagnostics when it has not changed for `PAUSE_SECONDS`.
+
+        A call before that starts the time anew. Needs a running event loop.
+        """
         if uri in self._waiting:
             self._waiting[uri].cancel()
         self._waiting[uri] = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.check, uri)
@@ -77,7 +84,7 @@ class SeedServer(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def forget(self, uri: str) -> None:
-        """Remove a closed text from the server, and its diagnostics from the client."""
+        """Remove a closed text and its planned check from the server, and its diagnostics from the client."""
         if uri in self._waiting:
             self._waiting.pop(uri).cancel()
         self._documents.pop(uri, None)
@@ -96,7 +103,7 @@ class SeedServer(LanguageServer):
         return lsp.Location(uri, self.range(self.text(uri), start, end))
 
     def diagnostic(self, uri: str, diagnostic: Diagnostic) -> lsp.Diagnostic:
-        """Convert a diagnostic to that of the protocol; the help is a part of the message."""
+        """Convert a diagnostic to that of the protocol; the help is a part of the message, a note is a hint."""
         locations = [self.location(uri, span.start, span.end) for span in diagnostic.related]
         return lsp.Diagnostic(
             range=self.range(self.text(uri), diagnostic.span.start, diagnostic.span.end),
@@ -111,9 +118,9 @@ class SeedServer(LanguageServer):
 def start(version: str) -> int:
     """Serve on standard input and output until the client sends `exit` or closes the pipe; return the exit status.
 
-    The client gets `version` as the server's. The protocol requires status 1 if the client sends `exit` without `shutdown`.
-    pygls logs errors with tracebacks to standard error; this is on only with FORMULASEED_DEBUG=1, as the client gets each
-    error as a message.
+    The client gets `version` as the server's. The status is 1 if the client sends `exit` without `shutdown`, as the
+    protocol requires, else 0. pygls logs errors with tracebacks to standard error; this is on only with
+    FORMULASEED_DEBUG=1, as the client gets each error as a message.
     """
     if os.environ.get("FORMULASEED_DEBUG") != "1":
         logging.getLogger("pygls").addHandler(logging.NullHandler())
@@ -148,7 +155,7 @@ def _close(server: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
 
 
 def _hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
-    """Return the hover text at a position; None if there is no name or function."""
+    """Return the hover text at a position, in Markdown, with its range; None if there is no name or function."""
     uri = params.text_document.uri
     hover = server.seed(uri).hover(server.offset(uri, params.position))
     if hover is None:
@@ -159,6 +166,7 @@ def _hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
 
 
 def _complete(server: SeedServer, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """Return the completions at a position, as a list that is complete."""
     uri = params.text_document.uri
     offset = server.offset(uri, params.position)
     completions = server.seed(uri).completions(offset)
@@ -166,7 +174,7 @@ def _complete(server: SeedServer, params: lsp.CompletionParams) -> lsp.Completio
 
 
 def _completion_item(server: SeedServer, uri: str, offset: int, completion: Completion) -> lsp.CompletionItem:
-    """Return a completion that replaces the word around the cursor."""
+    """Return a completion that replaces the word around the cursor by its text and suffix."""
     word = server.range(server.text(uri), *server.seed(uri).word_at(offset))
     return lsp.CompletionItem(
         completion.text,
@@ -187,6 +195,7 @@ def _find_definition(server: SeedServer, params: lsp.DefinitionParams) -> lsp.Lo
 
 
 def _find_references(server: SeedServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    """Return the places of the name at a position; its definition only if the client includes declarations."""
     uri = params.text_document.uri
     with_definition = params.context.include_declaration
     references = server.seed(uri).references(server.offset(uri, params.position))
@@ -194,7 +203,7 @@ def _find_references(server: SeedServer, params: lsp.ReferenceParams) -> list[ls
 
 
 def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-    """Return the edits that rename the name at a position. Raises `JsonRpcInvalidParams` if it cannot be renamed so."""
+    """Return the edits to rename the name at a position. Raises `JsonRpcInvalidParams` if it cannot be renamed so."""
     uri = params.text_document.uri
     try:
         edits = server.seed(uri).rename(server.offset(uri, params.position), params.new_name)
@@ -206,6 +215,7 @@ def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
 
 
 def _outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    """Return the names that the seed defines as flat symbols: fields, and variables for all others."""
     uri = params.text_document.uri
     symbols = []
     for symbol in server.seed(uri).outline():
@@ -216,6 +226,7 @@ def _outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.D
 
 
 def _suggest_fixes(server: SeedServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Return an action for each suggestion that touches the range; examples of a form (`display`) are left out."""
     uri = params.text_document.uri
     start = server.offset(uri, params.range.start)
     end = server.offset(uri, params.range.end)
@@ -228,7 +239,10 @@ def _suggest_fixes(server: SeedServer, params: lsp.CodeActionParams) -> list[lsp
 
 
 def _code_action(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
-    """Convert a suggestion to an action of the protocol; a safe one is preferred."""
+    """Convert a suggestion to an action of the protocol.
+
+    A safe one is preferred; the title of any other says that it changes the meaning.
+    """
     is_safe = suggestion.applicability == "safe"
     span = diagnostic.span
     edit = lsp.TextEdit(server.range(server.text(uri), span.start, span.end), suggestion.replacement)
@@ -242,7 +256,7 @@ def _code_action(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestio
 
 
 def _format(server: SeedServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit] | None:
-    """Return the edit that formats the text; None if it is formatted already or cannot be read."""
+    """Return the edit that replaces the text by its formatted form; None if it is formatted or cannot be read."""
     uri = params.text_document.uri
     text = server.text(uri)
     formatted = server.seed(uri).format()

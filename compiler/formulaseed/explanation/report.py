@@ -1,7 +1,7 @@
 """Write the report of a run: one page with the verdicts of all restaurants, and the explanation of each.
 
-In: a seed, and lines of rows, one restaurant after the other. Out: a `Report`. Of each restaurant only its line of the table
-and its compressed explanation stay in memory.
+In: a seed, and rows, one restaurant after the other. Out: a `Report`. Of each restaurant only its line of the table,
+its numbers and its compressed explanation stay in memory.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import read_rows
 from formulaseed.source.printing import number_of
 
-MAX_REVIEWS = 40  # of a restaurant in a report
-_FAILED = "failed"
+MAX_REVIEWS = 40  # of one restaurant in a report
+_FAILED = "failed"  # in place of a verdict, and the CSS class of its colour
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def report(
 
 
 def make_report(explainer: Explainer, explanations: Iterable[Explanation], failures: Failures) -> Report:
-    """Return the report of all explanations, which are consumed; `failures` is read after them, as they may add to it."""
+    """Return the report of all explanations. `failures` is read after them, since iterating over them may add to it."""
     overview = _Overview(explainer.program, explainer.verdict)
     for explanation in explanations:
         overview.add(explanation)
@@ -92,7 +92,10 @@ def make_report(explainer: Explainer, explanations: Iterable[Explanation], failu
 class _TableRow(NamedTuple):
     """A restaurant's line of the table.
 
-    `at` is its position in the data, `place` that of its verdict in the policy's order, where failed ones come last.
+    `at` is its position in the data, `place` that of its verdict in the policy's order, where failed ones come last,
+    and -1 for a verdict without a place. `shade` is the CSS class of the verdict's colour. `numbers` are the cells of
+    the columns, and `score` is the number in the initial column. `change` describes the smallest change to another
+    verdict, and `changed` is the number of reviews that it takes; see `_count_changed_reviews`.
     """
 
     at: int
@@ -110,7 +113,10 @@ class _TableRow(NamedTuple):
 
 
 class _VerdictCount(NamedTuple):
-    """The number of restaurants with a verdict; `share` is its ratio to the number of the most common verdict."""
+    """The number of restaurants with a verdict; `share` is its ratio to the number of the most common verdict.
+
+    `place` and `shade` are as in `_TableRow`.
+    """
 
     verdict: str
     place: int
@@ -121,7 +127,10 @@ class _VerdictCount(NamedTuple):
 
 @dataclass
 class _Overview:
-    """The collected table rows and explanations of one run's restaurants."""
+    """The collected table rows and explanations of one run's restaurants.
+
+    `verdict` is the step that computes the verdict. `run` describes the run, as the explanations do.
+    """
 
     program: nodes.Program
     verdict: nodes.Step
@@ -150,7 +159,10 @@ class _Overview:
 
     @cached_property
     def column(self) -> int:
-        """The index in `columns` of the initial column: the one that the verdict's rules name most often, or else the last."""
+        """The index in `columns` of the initial column; 0 if there are no columns.
+
+        It is the one that the verdict's rules name most often, of several the last.
+        """
         named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
         return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
 
@@ -197,6 +209,8 @@ class _Overview:
     def render(self, failures: Iterable[str]) -> str:
         """Return the HTML page; `failures` are lines about the restaurants that failed."""
         restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
+        # The highest score comes first; restaurants without one come last.
+        rows = sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0)))
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
@@ -206,7 +220,7 @@ class _Overview:
             column=self.column,
             histograms=self._build_histograms(),
             failures=[*failures],
-            rows=sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0))),
+            rows=rows,
             articles=self._articles.to_base64(),
         )
 
@@ -215,7 +229,7 @@ class _Overview:
         return self.verdicts.index(verdict) if verdict in self.verdicts else -1
 
     def _make_anchor(self, business_id: str) -> str:
-        """Return the fragment of a restaurant's address, and reserve it: its id, with a number if it is taken."""
+        """Return the fragment of the URL of a restaurant, and reserve it: its id, with a number if that is taken."""
         anchor = visible(business_id)
         number = 1
         while anchor in self._anchors:
@@ -225,7 +239,7 @@ class _Overview:
         return anchor
 
     def _count_verdicts(self) -> Iterator[_VerdictCount]:
-        """Yield how many restaurants have each verdict, in the policy's order; failed ones last."""
+        """Yield how many restaurants have each verdict, in the policy's order; failed ones last, if there are any."""
         numbers = Counter(row.place for row in self.rows)
         most = max(numbers.values(), default=1)
         for place, verdict in enumerate(self.verdicts):
@@ -235,13 +249,13 @@ class _Overview:
             yield _VerdictCount(_FAILED, len(self.verdicts), _FAILED, self.failed, self.failed / most)
 
     def _build_histograms(self) -> list[Histogram | None]:
-        """Return the histogram of each column; None if no restaurant has a number there."""
+        """Return the histogram of each column; None for a column in which no restaurant has a number."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
         return [build_histogram(name, self._numbers.get(name, []), order) for name in self.columns]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:
-    """Return the smallest change in a few words; empty if there is none."""
+    """Return the smallest change, which is the first one, in a few words; empty if there is none."""
     if not changes:
         return ""
     change = changes[0]
@@ -252,7 +266,10 @@ def _summarize_change(changes: Sequence[Change]) -> str:
 
 
 def _count_changed_reviews(changes: Sequence[Change]) -> float | None:
-    """Return how many reviews the smallest change adds or leaves out; None if it changes a parameter, or there is no change."""
+    """Return how many reviews the smallest change adds or leaves out.
+
+    Returns None if it changes a parameter, or if there is no change.
+    """
     if not changes or changes[0].parameter is not None:
         return None
     return changes[0].number

@@ -48,7 +48,10 @@ def measure_agreement(fields: Sequence[AskedField], pairs: Sequence[Pair]) -> tu
 
 
 def render_agreement(agreements: Sequence[FieldAgreement]) -> str:
-    """Return a plain text table with a line for each field, and below it the confusions of each enum and boolean."""
+    """Return a plain text table with a line for each field, and below it the confusions.
+
+    Only enums and booleans with a compared review have one.
+    """
     rows: list[tuple[str, ...]] = [("field", "n", "equal", "accuracy", "kappa", "baseline")]
     for agreement in agreements:
         shares = map(format_share, (agreement.accuracy, agreement.kappa, agreement.baseline))
@@ -66,6 +69,11 @@ def format_share(value: float | None) -> str:
 
 
 def _measure_field(field: AskedField, pairs: Sequence[Pair]) -> FieldAgreement:
+    """Return the agreement on one field, over the pairs that have the field on both sides.
+
+    Accuracy and baseline are None without such pairs. Kappa is None then, too, and if both sides always have one and
+    the same value. Only enums and booleans get a confusion.
+    """
     name = field.name
     labels = [(format_value(a[name]), format_value(b[name])) for a, b in pairs if name in a and name in b]
     n = len(labels)
@@ -87,7 +95,10 @@ def _measure_field(field: AskedField, pairs: Sequence[Pair]) -> FieldAgreement:
 
 
 def format_value(value: FieldValue | None) -> str:
-    """Return a string that is the same for equal values: True differs from 1, but 1.0 does not."""
+    """Return the text by which values are compared: `true` for True, and `3` for 3 and 3.0.
+
+    None becomes the text `None`.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -96,7 +107,11 @@ def format_value(value: FieldValue | None) -> str:
 
 
 def count_pairs(pairs: Counter[tuple[str, str]], order: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the counts of `pairs` by recorded and predicted value, sorted by `order`; values that are not in it come last."""
+    """Return the counts of `pairs`, by recorded value and then by predicted value.
+
+    Both levels are sorted by `order`; values that are not in it come last, in alphabetical order. Pairs that do not
+    occur are left out.
+    """
     counts: dict[str, dict[str, int]] = {}
     for recorded, predicted in sorted(
         pairs, key=lambda pair: [(order.get(value, len(order)), value) for value in pair]
@@ -106,7 +121,11 @@ def count_pairs(pairs: Counter[tuple[str, str]], order: Mapping[str, int]) -> di
 
 
 def format_confusion(field: str, confusion: dict[str, dict[str, int]]) -> str:
-    """Return the counts as a plain text table: recorded values down the side, predicted ones across the top."""
+    """Return the counts as a plain text table below the field's name.
+
+    Recorded values are down the side and predicted ones across the top. Both have all values of either side; a pair
+    without a count has 0.
+    """
     values = dict.fromkeys([*confusion, *(predicted for counts in confusion.values() for predicted in counts)])
     rows = [
         (recorded, *(str(confusion.get(recorded, {}).get(predicted, 0)) for predicted in values)) for recorded in values

@@ -107,9 +107,10 @@ _PYTHON_TYPES: dict[FieldType, Any] = {
 
 
 def check_value(field: AskedField, value: Any) -> FieldValue:
-    """Return `value` as a value of `field`; a float such as 3.0 becomes the integer 3 for an integer field.
+    """Return `value` as a value of `field`; 3.0 becomes 3 for an integer field.
 
-    Raises `DataError` for a value of another type, outside the enum or outside the bounds.
+    Raises `DataError` for a value of another type, outside the enum or the bounds, or too large for any field. A
+    boolean is no number, and NaN is outside every bound.
     """
     if field.type == "integer" and isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -172,7 +173,11 @@ class SyncExtractor(OpenExtractor):
 
 
 def describe_unspoken(fields: Sequence[AskedField]) -> str:
-    """Return the reason why a review fails that says nothing about `fields`, and how to change the seed."""
+    """Return the reason why a review fails that says nothing about `fields`, and how to change the seed.
+
+    It names the first five fields. The advice is a default of false if all are booleans, and otherwise mentions a value
+    such as `none` if one is an enum.
+    """
     names = ", ".join(f"`{field.name}`" for field in fields[:5])
     types = {field.type for field in fields}
     fix = "give it a `default`"
@@ -186,7 +191,7 @@ def describe_unspoken(fields: Sequence[AskedField]) -> str:
 def describe_tie(tie: tuple[str, Sequence[str]], review_ids: Sequence[str]) -> str:
     """Return the lexical extractor's line about reviews that speak alike for several values of a field.
 
-    Such reviews count for none of the values. The line has their number and the first three ids; `tie` is the field and
+    Such reviews count for none of the values. The line has their number and the first three ids. `tie` is the field and
     these values.
     """
     field, values = tie

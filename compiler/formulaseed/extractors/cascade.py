@@ -79,7 +79,7 @@ class Cascade(ModelOptions):
         return CascadeExtractor(answers.spec.fields, ask, source.read_reviews, self, answers.spec.passes)
 
     def _estimate_parts(self, source: ReviewSource) -> Iterator[tuple[str, Iterator[list[ReviewInput]]]]:
-        """Yield the first sample and all reviews, as the bounds of what the model is asked about."""
+        """Yield the first sample, then all reviews. Raises `ArgumentError` if `source` cannot be read twice."""
         source.require_rereading("extractor", self.name)
         yield "at least, for the first sample:", source.read_reviews(source.draw(self.sample, self.sample_seed))
         yield "at most, for every review:", source.read_reviews()
@@ -148,11 +148,15 @@ class CascadeExtractor(OpenExtractor):
         return self._asker.can_resume
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        """Run the rounds, then yield each restaurant's extractions: stored answers, predictions, and new answers of the model."""
+        """Run the rounds, then yield each restaurant's extractions: answers, predictions, and new answers of the model.
+
+        If the run has stopped, reviews without an answer fail as not asked.
+        """
         self._run_rounds()
         pending: deque[list[Extraction | None]] = deque()
 
         def read_unknown_reviews() -> Iterator[list[ReviewInput]]:
+            """Yield each restaurant's reviews to ask about, and append its known extractions to `pending`."""
             start = 0
             for reviews in restaurants:
                 known = self._extract_known(start, reviews)
@@ -175,7 +179,7 @@ class CascadeExtractor(OpenExtractor):
                 yield extractions
 
     def summary(self) -> list[str]:
-        """Return lines about the numbers of asked and predicted reviews, the saved calls, and the expected agreement."""
+        """Return lines about the asked and predicted reviews, the saved calls, and the expected agreement."""
         asked_count, predicted = self._counts.values()
         saved = number_of(predicted * self._passes, "call")
         lines = [
@@ -195,7 +199,11 @@ class CascadeExtractor(OpenExtractor):
         return lines
 
     def _run_rounds(self) -> None:
-        """Ask about reviews and train, round by round, and set `_plan`; it stays None if every review has to be asked about."""
+        """Ask and train, round by round, and set `_plan`; it stays None if all reviews have to be asked about.
+
+        Asks nothing if a field is a string. A round without a threshold doubles the sample. The plan that settles the
+        most reviews is kept.
+        """
         if any(field.type == "string" for field in self._fields):
             return  # no classifier predicts strings
         sample_size = self._options.sample
@@ -240,13 +248,14 @@ class CascadeExtractor(OpenExtractor):
         return self._drawn
 
     def _ask(self, indexes: Collection[int]) -> None:
-        """Ask the model about the reviews at `indexes` that have no answer yet, and add the answers to `_answered`."""
+        """Ask about the reviews at `indexes` without an answer, and add answers, also failed ones, to `_answered`."""
         new = set(indexes) - self._answered.keys()
         if not new:
             return
         pending: deque[list[tuple[int, ReviewInput]]] = deque()
 
         def read_new_reviews() -> Iterator[list[ReviewInput]]:
+            """Yield each restaurant's new reviews, if it has any, and append them with their indexes to `pending`."""
             start = 0
             for reviews in self._read_reviews():
                 indexed = [(index, review) for index, review in enumerate(reviews, start) if index in new]
@@ -268,7 +277,10 @@ class CascadeExtractor(OpenExtractor):
         return self._asker
 
     def _train(self) -> Classifiers | None:
-        """Return classifiers that learned from all answers with values; None if there are none."""
+        """Return classifiers that learned from all answers with values; None if there are none.
+
+        Each answer's review id ends with the review's index.
+        """
         answers = [
             # the index makes duplicate ids distinct, and tells the sampled answers from the others
             RecordedAnswer(review.business_id, f"{review.review_id}\0{index}", review.text, extraction.fields)
@@ -278,7 +290,10 @@ class CascadeExtractor(OpenExtractor):
         return Classifiers(self._fields, answers) if answers else None
 
     def _find_threshold(self, classifiers: Classifiers) -> Threshold | None:
-        """Return the threshold that the sampled answers show to be enough; None if they show none."""
+        """Return the threshold that the sampled answers show to be enough; None if they show none.
+
+        Only drawn reviews count that have a held-out prediction of every field.
+        """
         held_out = []
         for answer, predictions in zip(classifiers.answers, classifiers.held_out, strict=True):
             is_drawn = int(answer.review_id.rpartition("\0")[2]) in self._drawn
@@ -307,7 +322,8 @@ class CascadeExtractor(OpenExtractor):
     def _extract_known(self, start: int, reviews: Sequence[ReviewInput]) -> list[Extraction | None]:
         """Return the answer or prediction of each review of a restaurant; None for a review to ask the model about.
 
-        `start` is the index of the first review among all. If the model is asked nothing more, a review without an answer fails.
+        `start` is the index of the first review among all. After a halt nothing is predicted, and a review without an
+        answer fails.
         """
         extractions: list[Extraction | None] = [None] * len(reviews)
         unknown = []
@@ -351,10 +367,11 @@ def review_confidence(predictions: Predictions) -> float:
 
 
 def find_threshold(held_out: Iterable[tuple[dict[str, bool], float]], target: float, level: float) -> Threshold | None:
-    """Return the lowest confidence with which every field has the target agreement; None if that cannot be shown for any.
+    """Return the lowest confidence with which every field has the target agreement.
 
-    `held_out` are pairs of which fields of a prediction agree with the answer, and the prediction's confidence. `level` is the
-    probability of a wrong result.
+    Returns None if there are too few pairs, or if the agreement cannot be shown. Tests about 20 confidences from the
+    highest down, until one fails. `held_out` are pairs of which fields of a prediction agree with the answer, and the
+    prediction's confidence. `level` is the probability of a wrong result.
     """
     ranked = sorted(held_out, key=lambda pair: -pair[1])
     min_size = 2 * ceil(log(level) / log(target))  # twice the size at which the bound can reach the target at all

@@ -109,9 +109,10 @@ class Score:
 
 
 def read_cues(field_index: int, values: Sequence[tuple[str, str]]) -> Iterator[Cue]:
-    """Yield the cues of a field's values, each given by its name and its description.
+    """Yield the cues of a field's values: quoted phrases, items in parentheses, and words of names and descriptions.
 
-    A word that several values have is no cue. A value without a description has its name as a cue.
+    A word that several values have is no cue, nor is a negator or a word of the task. A value without a description has
+    its name in place of items.
     """
     unquoted = [QUOTED.sub(" ", description) for _, description in values]
     texts = [f"{name} {_LIST.sub(' ', text)}" for (name, _), text in zip(values, unquoted, strict=True)]
@@ -132,7 +133,11 @@ def _split_lists(description: str) -> list[str]:
 
 
 def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[str]) -> dict[ValueIndex, Score]:
-    """Return the score of each value that a cue occurs for. `kinds` has `denial` and `supposition` to respect these."""
+    """Return the score of each value that a cue occurs for; other values are left out.
+
+    With `denial` in `kinds`, a denied cue counts as denied, not for the value; with `supposition`, a supposed one
+    counts only if it is a phrase.
+    """
     scores: dict[ValueIndex, Score] = defaultdict(Score)
     for words, is_hearsay in sentences:
         for value, weights in _weigh_cues(cues, words, kinds).items():
@@ -149,7 +154,7 @@ def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[st
 def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[ValueIndex, dict[str, float]]:
     """Return the weights of the cues in a sentence, by value and by the cue's last stem; negative if the cue is denied.
 
-    Of several cues with the same last stem, the one with the greatest weight counts. A supposed cue counts if it is a phrase.
+    Of several cues with the same last stem, the greatest weight counts. A supposed cue counts only if it is a phrase.
     """
     weights: dict[ValueIndex, dict[str, float]] = defaultdict(dict)
     for start, word in enumerate(words):
@@ -241,7 +246,10 @@ class LexicalExtractor(SyncExtractor):
         return {name: value for name, value in values_or_none.items() if value is not None}
 
     def summary(self) -> list[str]:
-        """Return lines that say for how many reviews words spoke, which reviews have ties, and how to measure the extractor."""
+        """Return lines about the share of reviews with words for a value, ties, and how to measure the extractor.
+
+        They have the five ties with the most reviews. Returns no lines if no review was extracted.
+        """
         if not self.reviews:
             return []
         share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
@@ -258,7 +266,11 @@ class LexicalExtractor(SyncExtractor):
     def _choose_values(
         self, scores: Mapping[ValueIndex, Score], text: str, facts: Mapping[str, object]
     ) -> dict[str, FieldValue]:
-        """Return the values that a text with these scores speaks for, by field."""
+        """Return the values that a text with these scores speaks for, by field; leaves out the other fields.
+
+        Numbers and names are read from `text`, and a field that says who reports an event follows the event's field.
+        Stars in `facts` decide only where nothing else does.
+        """
         best = [self._find_best(index, scores) for index in range(len(self._fields))]
         spoken: dict[str, FieldValue] = {}
         for index, field in enumerate(self._fields):
@@ -295,7 +307,11 @@ class LexicalExtractor(SyncExtractor):
         return field.values[foremost[0]][0], scores[index, foremost[0]].is_hearsay
 
     def _find_foremost(self, index: int, scores: Mapping[ValueIndex, Score]) -> list[int]:
-        """Return the indexes of the values with the best score of the enum at `index`: none, one, or several that tie."""
+        """Return the indexes of the values with the best score of the enum at `index`: none, one, or several that tie.
+
+        The best sentence decides, then the total of all sentences. A value whose best sentence is below `MIN_WEIGHT`
+        does not count.
+        """
         ranks = {
             value: (score.best, score.total)
             for (field_index, value), score in scores.items()
@@ -335,7 +351,8 @@ class LexicalExtractor(SyncExtractor):
 def _read_stars(field: AskedField, stars: object) -> FieldValue | None:
     """Return the value that a review's stars suggest if the field has the hint `stars`; None if they suggest none.
 
-    Up to 2 stars are blame, 4 or more are praise. An enum has the value if only one of its values has words for that.
+    Up to 2 stars are blame, 4 or more are praise, which is True for a boolean. An enum has the value if only one of its
+    values has words for that.
     """
     if field.hint != "stars" or not isinstance(stars, int | float) or 2 < stars < 4:
         return None

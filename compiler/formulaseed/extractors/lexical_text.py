@@ -90,7 +90,11 @@ def stem_content_words(text: str) -> tuple[str, ...]:
 
 
 def split_sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of the part of a review that is read."""
+    """Yield the sentences of a review's first `MAX_CHARACTERS` characters, each with whether it is hearsay.
+
+    A sentence of more than `MAX_SENTENCE_WORDS` words is split. A negator denies the next `NEGATION_REACH` words, at
+    most to the end of its clause. After a word such as "if" the rest of the sentence is supposed.
+    """
     words: list[Word] = []
     denied_count = 0  # the number of following words that the last negator denies
     is_supposed = False
@@ -156,9 +160,9 @@ _SENTENCE_END = re.compile(r"[.!?\n]")
 def find_number(field: AskedField, text: str) -> float | None:
     """Return the first allowed number that a review gives for a field, in the field's unit; None if it gives none.
 
-    If the field's name or description has a superlative such as "longest", returns the largest number. A number counts if it has
-    a unit of the same dimension as the field's and a word of the field near it. The unit itself is such a word if it is in the
-    field's name: "40 minutes" counts for `wait_minutes`. A number after a negator does not count.
+    With a superlative such as "longest" in the field's name or description, returns the largest. A number counts if it
+    has a unit of the field's dimension, and a word of the field near it and no negator before it. A unit in the field's
+    name is such a word: "40 minutes" counts for `wait_minutes`. An integer is rounded.
     """
     words = stem_content_words(f"{field.name} {field.description}")
     unit = next((_UNITS[word] for word in words if word in _UNITS), None)
@@ -176,9 +180,10 @@ def find_number(field: AskedField, text: str) -> float | None:
 
 
 def _find_quantities(text: str, unit: _Unit | None) -> Iterator[tuple[float, tuple[str, ...], tuple[str, ...]]]:
-    """Yield the numbers of a text with the stems before and after each in its sentence.
+    """Yield the numbers of a text with the stems shortly before and after each in its sentence.
 
-    Yields numbers with a unit of the same dimension as `unit`, converted to `unit`; with None, numbers without a unit.
+    Yields numbers with a unit of the same dimension as `unit`, converted to `unit`; with None, numbers without a unit,
+    but no articles.
     """
     for match in _QUANTITY.finditer(text[:MAX_CHARACTERS]):
         number = _read_number(match)

@@ -80,6 +80,10 @@ def extract(
     """
 
     def extract_lines(source: ReviewSource, opened: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+        """Return the restaurants' lines of rows, without restaurants that failed.
+
+        Raises `DataError` if no restaurant can be read.
+        """
         restaurants = source.read_restaurants(failures)
         extracted = extract_restaurants(source.evaluator, opened, restaurants, source.options, failures)
         lines = [build_line(source.evaluator, restaurant, failures, with_text=with_text)[1] for restaurant in extracted]
@@ -116,6 +120,7 @@ def run(
     """
 
     def run_lines(source: ReviewSource, opened: OpenExtractor, failures: Failures) -> list[dict[str, Any]]:
+        """Return the restaurants' results as JSON objects. Raises `DataError` if no restaurant can be read."""
         restaurants = source.read_restaurants(failures)
         results = run_restaurants(source.evaluator, opened, restaurants, source.options, failures)
         lines = [result.to_json() for result in results]
@@ -138,10 +143,10 @@ def _run_phase2(
     sample_seed: int,
     notify: Notify | None,
 ) -> Outcome:
-    """Open the extractor over the reviews, and return the lines that `make_lines` makes with it, the failures and the cost.
+    """Open the extractor over the reviews, and return the lines that `make_lines` makes, the failures and the cost.
 
-    If the extractor stopped before its last question, the reason is one of the failures. Passes the lines about the cost to
-    `notify` also if `make_lines` raises.
+    If the extractor stopped before its last question, the reason is one of the failures. Passes the lines about the
+    cost to `notify` also if `make_lines` raises. Raises as `run` does.
     """
     extractor_options = resolve_extractor(extractor)
     extractor_options.require()
@@ -179,8 +184,9 @@ def open_extractor(
 ) -> AbstractContextManager[OpenExtractor]:
     """Open an extractor over a source of reviews: the one way into phase 2, for Python and for the commands.
 
-    With `sample`, first draws that number of reviews by `sample_seed`, and changes `source.options` so that `source` has only
-    these. Raises `ArgumentError` for options that do not fit each other, and everything that `ExtractorOptions.open` raises.
+    With `sample`, first draws that number of reviews by `sample_seed`, notifies of it, and changes `source.options` so
+    that `source` has only these. Raises `ArgumentError` if the extractor has a sample of its own or `source` cannot be
+    read twice, and everything that `ExtractorOptions.open` raises.
     """
     if sample is not None:
         if "sample" in type(extractor).model_fields:
@@ -195,7 +201,10 @@ def open_extractor(
 
 
 def _throttle(notify: Notify) -> Notify:
-    """Return a function that passes a line on to `notify` at most once in ten seconds, and drops other lines."""
+    """Return a function that passes a line on to `notify` at most once in ten seconds, and drops other lines.
+
+    Lines in the first ten seconds are dropped, too.
+    """
     last = time.monotonic()
 
     def pass_on(line: str) -> None:

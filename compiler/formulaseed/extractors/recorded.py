@@ -36,7 +36,8 @@ class RecordedOptions(ExtractorOptions):
     def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
         """Read the recorded extractions into an extractor, and add lines that cannot be used to `failures`.
 
-        With `keeps_texts` the extractor keeps the texts of lines that have one.
+        With `keeps_texts` the extractor keeps the texts of lines that have one. Raises `UnreadableError` for a file
+        that cannot be opened.
         """
         lines = open_lines(self.extractions, "extractions")
         recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
@@ -100,7 +101,10 @@ class RecordedExtractor(SyncExtractor):
         return self.find(review) or Extraction(review.review_id, None, "no extraction is recorded for it")
 
     def find(self, review: ReviewInput) -> Extraction | None:
-        """Return the recorded extraction of a review, with its quotes looked up in the text; None if none is recorded."""
+        """Return the recorded extraction of a review, with its quotes looked up in the text; None if none is recorded.
+
+        For a recorded line that cannot be used, the extraction has a failure.
+        """
         extraction = self._known.get((review.business_id, review.review_id))
         quotes = self._quotes.get((review.business_id, review.review_id))
         if extraction is None or quotes is None:
@@ -112,7 +116,10 @@ class RecordedExtractor(SyncExtractor):
         return {name: strings[name] for name in self._names if name in strings}
 
     def _add(self, record: ExtractionLine) -> str:
-        """Add a recorded extraction. Return the reason why it cannot be used; empty if it can."""
+        """Add a recorded extraction. Returns the reason why it cannot be used; empty if it can.
+
+        A second line for the same review is not used. A line with a wrong value is stored as an extraction that fails.
+        """
         key = (record.business_id, record.review_id)
         if key in self._known:
             return f"duplicate extraction of the review {record.review_id}"
@@ -194,6 +201,7 @@ class ExtractionRecorder:
                 answers.close()
 
     def _line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:
+        """Return the line of an extraction, without empty quotes and reasons, and with the text only if wanted."""
         optional = {
             "text": review.text if self._with_text else "",
             "fields": extraction.fields,

@@ -91,7 +91,10 @@ class VerdictAgreement:
     outputs: tuple[OutputAgreement, ...]
 
     def text(self) -> str:
-        """Return a plain text table with a line for each output, and below it the confusions of outputs that are no numbers."""
+        """Return a title, a plain text table with a line for each output, and the confusions.
+
+        Outputs that are numbers have no confusion. Without outputs there is only the title.
+        """
         failed = f", {self.failed} failed" if self.failed else ""
         reviews = f"{self.reviews:,} of their {number_of(self.relevant, 'relevant review')}"
         title = f"{number_of(self.restaurants, 'restaurant')} evaluated with either side, over {reviews}{failed}"
@@ -113,10 +116,10 @@ def compare_verdicts(
     parameters: Mapping[str, Any] | None,
     failures: Failures,
 ) -> VerdictAgreement:
-    """Evaluate each restaurant with the recorded and with the predicted values, and return the agreement of the outputs.
+    """Evaluate each restaurant with the recorded and with the predicted values, and return the agreement.
 
-    Skips restaurants without a relevant review that both sides have. A restaurant that cannot be evaluated with one side is added
-    to `failures`.
+    Skips restaurants without a relevant review that both sides have. A restaurant that cannot be evaluated with one
+    side is added to `failures`, and counts as failed. Without a restaurant that has both, there are no outputs.
     """
     pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
     evaluated = failed = reviews = relevant = 0
@@ -155,7 +158,10 @@ def wilson_interval(equal: int, n: int) -> Interval:
 
 
 def bootstrap_interval(values: Sequence[float]) -> Interval:
-    """Return the 95 % bootstrap percentile interval of the mean of `values`; the same values give the same interval."""
+    """Return the 95 % bootstrap percentile interval of the mean of `values`; the same values give the same interval.
+
+    Raises `ZeroDivisionError` if there are none.
+    """
     resamples = max(_MIN_RESAMPLES, min(_MAX_RESAMPLES, _MAX_DRAWN_VALUES // len(values)))
     random = Random(0)
     parts = [value / len(values) for value in values]  # divided first, so that the sum does not overflow
@@ -165,6 +171,11 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
 
 
 def _measure_output(name: str, pairs: Sequence[tuple[Any, Any]]) -> OutputAgreement:
+    """Return the agreement of one output over its pairs of values. Raises `ZeroDivisionError` without pairs.
+
+    The difference is over the pairs of two numbers, each difference at most `NUMBER_MAX`; None without any. An output
+    with a number on either side has no confusion.
+    """
     labels = [(format_value(a), format_value(b)) for a, b in pairs]
     equal = sum(a == b for a, b in labels)
     differences = [float(min(abs(a - b), NUMBER_MAX)) for a, b in pairs if _is_number(a) and _is_number(b)]

@@ -10,7 +10,7 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
 def find_dependents(program: nodes.Program, changed: Iterable[Symbol]) -> Iterator[nodes.Step]:
-    """Yield the steps that use one of the symbols `changed`, directly or through other steps, in the order of the seed."""
+    """Yield the steps that use one of the symbols `changed`, directly or through others, in the order of the seed."""
     reached = set(changed)
     for step in program.steps:
         if not reached.isdisjoint(step.symbols()):
@@ -19,7 +19,10 @@ def find_dependents(program: nodes.Program, changed: Iterable[Symbol]) -> Iterat
 
 
 def find_dependencies(program: nodes.Program, target: nodes.Step) -> list[nodes.Step]:
-    """Return a step and all steps that it uses, directly or not, each before the ones that it uses. Filters are left out."""
+    """Return a step and all steps that it uses, directly or not, each before the ones that it uses.
+
+    Filters are left out.
+    """
     steps = {step.name: step for step in program.steps}
     done: dict[str, None] = {}
     stack = [(target.name, False)]
@@ -39,7 +42,10 @@ def used_step_names(step: nodes.Step) -> list[str]:
 
 
 def find_filters(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Expr]:
-    """Return the filters that a step uses, directly or through other filters, with their conditions from `filters`."""
+    """Return the filters that a step uses, directly or through other filters, with their conditions from `filters`.
+
+    Raises `KeyError` if one of them is not in `filters`.
+    """
     used: dict[str, Expr] = {}
     stack = list(step.expressions())
     while stack:

@@ -40,14 +40,17 @@ class HoistedProgram:
 
 
 def hoist_aggregates(program: nodes.Program) -> HoistedProgram:
-    """Return a program with every aggregate as a step of its own."""
+    """Return a program with every aggregate as a step of its own, placed before the step that uses it first.
+
+    Equal aggregates become one step. A formula that is one aggregate stays a step.
+    """
     taken = {symbol.name for symbol in program.used()} | {step.name for step in program.steps}
     names: dict[typed.Aggregate, str] = {}
     steps: list[nodes.Step] = []
     authors: dict[str, str] = {}
 
     def name_aggregates(expression: Expr) -> Expr:
-        """Return the expression with names of steps in place of aggregates."""
+        """Return the expression with names of steps in place of aggregates, each of which must have one."""
         if isinstance(expression, typed.Aggregate):
             symbol = Symbol(SymbolKind.STEP, names[expression])
             return typed.Ref(symbol, expression.info, expression_text(expression))

@@ -40,7 +40,10 @@ def check_object(value: Any, noun: str) -> Mapping[str, Any]:
 
 
 def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Symbol]) -> SymbolValues:
-    """Return the values of the `used` fields of one row. Raises `DataError`."""
+    """Return the values of the `used` fields of one row. Raises `DataError` for a missing or wrong value.
+
+    Sections of which no field is used are not read. A missing year or month is taken from the date.
+    """
     values: SymbolValues = {}
     for kind, fields in ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.META, program.meta)):
         if any(Symbol(kind, field.name) in used for field in fields):
@@ -52,7 +55,7 @@ def read_row(program: nodes.Program, row: Mapping[str, Any], used: frozenset[Sym
 
 
 def _read_row_section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return a section of a row, such as `meta`. Raises `DataError` if it is missing or no object."""
+    """Return a section of a row, such as `meta`. Raises `DataError` if it is missing, misspelt or no object."""
     if name not in row:
         keys = [key for key in row if isinstance(key, str)]
         typo = next((key for key in keys if _is_similar(name, key) or key.casefold().startswith(name)), None)
@@ -90,7 +93,10 @@ def read_section(
     section: Mapping[str, Any],
     used: frozenset[Symbol],
 ) -> SymbolValues:
-    """Return the values of the `used` ones of `fields` from a JSON object. Raises `DataError` for a wrong or misspelt value."""
+    """Return the values of the `used` ones of `fields` from a JSON object, by symbol.
+
+    Raises `DataError` for a wrong or misspelt value.
+    """
     known = program.inputs(kind)
     return {Symbol(kind, f.name): _read_field(section, kind, f, known) for f in fields if Symbol(kind, f.name) in used}
 
@@ -101,9 +107,10 @@ def _read_field(
     field: nodes.InputField | nodes.ExtractionField,
     known: tuple[str, ...],
 ) -> Any:
-    """Return the value of a field, or its default if it is null or absent. Raises `DataError` if it is misspelt or wrong.
+    """Return the value of a field, or its default if it is null or absent.
 
-    The keys `known` are those of other fields, which are never typos.
+    Raises `DataError` if it is misspelt, wrong or out of bounds. The keys `known` are those of other fields, which are
+    never typos.
     """
     value = section.get(field.name)
     place = f"{kind.value}.{field.name}"
@@ -121,9 +128,10 @@ def _read_field(
 
 
 def _read_path(section: Mapping[str, Any], field: nodes.InputField) -> Any:
-    """Return the value at the path of a field; None if there is none. A number in a string is read if the field is numeric.
+    """Return the value at the path of a field; None if there is none.
 
-    Raises `DataError` if a key is misspelt, or a value on the way is not an object.
+    A number in a string is read if the field is numeric. Raises `DataError` if a key is misspelt, or a value on the way
+    is not an object.
     """
     value = _attribute_at_path(section, field.path)
     if value is None:
@@ -134,7 +142,10 @@ def _read_path(section: Mapping[str, Any], field: nodes.InputField) -> Any:
 
 
 def _refuse_misspelt(section: Mapping[str, Any], path: tuple[str, ...]) -> None:
-    """Raise `DataError` if there is no value at a path because a key is misspelt, or a value on the way is not an object."""
+    """Raise `DataError` if a key of a path without a value is misspelt, or a value on the way is not an object.
+
+    Returns at the first null.
+    """
     value: Any = section
     for key in path:
         if isinstance(value, str):
@@ -167,7 +178,7 @@ def read_value(value: Any, ty: Type, place: str) -> Any:
 
 
 def check_bounds(value: Any, field: nodes.ExtractionField | nodes.Parameter, place: str) -> Any:
-    """Return the value. Raises `DataError`, whose message names `place`, if it is not within the bounds of the field."""
+    """Return the value. Raises `DataError`, whose message names `place`, if it is out of the bounds of the field."""
     is_low = field.minimum is not None and value < field.minimum
     if is_low or (field.maximum is not None and value > field.maximum):
         raise DataError(f"`{place}` is out of bounds: {_quote(value)}")

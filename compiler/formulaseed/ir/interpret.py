@@ -65,7 +65,11 @@ def prepare_evaluation(
     parameters: Mapping[str, Value] | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Evaluation:
-    """Read the inputs of `interpret`, and return an evaluation in which no step has been evaluated. Raises `DataError`."""
+    """Read the inputs of `interpret`, and return an evaluation in which no step has been evaluated.
+
+    Raises `DataError` for a wrong or missing input, and for a parameter that does not exist. Fields of `record` that
+    are absent are null.
+    """
     used = program.used()
     shared: SymbolValues = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
     known = {p.name: p for p in program.parameters}
@@ -121,9 +125,10 @@ class Evaluation:
     """The value of each aggregate evaluated so far."""
 
     def evaluate_step(self, step: nodes.Step) -> None:
-        """Evaluate a step, and note its value. The steps that it uses must have been evaluated. Raises `EvaluationError`.
+        """Evaluate a step whose dependencies have been evaluated, and note its value. Raises `EvaluationError`.
 
-        The aggregates in a formula are evaluated first, also those whose values the formula then does not use.
+        Of a filter, only the condition is noted. The aggregates in a formula are evaluated first, also those whose
+        values the formula then does not use.
         """
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
@@ -145,7 +150,7 @@ class Evaluation:
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
     def evaluate_operation(self, operation: nodes.Operation) -> Value:
-        """Return the value of an operation other than a filter. Raises `Fault` if it has none."""
+        """Return the value of an operation. Raises `Fault` if it has none, and `AssertionError` for a filter."""
         match operation:
             case nodes.Lookup():
                 return self.evaluate_lookup(operation)
@@ -168,7 +173,10 @@ class Evaluation:
         return self.aggregates[aggregate]
 
     def iter_terms(self, aggregate: typed.Aggregate) -> Iterator[tuple[int, Any]]:
-        """Yield the position of each matching row with the value of the operand for it; None if the aggregate has no operand."""
+        """Yield the position of each matching row with the operand's value, or None if there is no operand.
+
+        Notes each value in the observer. Raises `Fault`.
+        """
         where = aggregate.where
         operand = aggregate.operand
         for place, row in enumerate(self.rows):
@@ -187,7 +195,7 @@ class Evaluation:
         observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
-        """Yield the conjuncts of a condition; in place of a filter, the conjuncts of its condition."""
+        """Yield the conjuncts of a condition, none for None; a filter gives the conjuncts of its condition."""
         for part in typed.conjuncts(where):
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 yield from self._conjuncts(self.filters[part.symbol.name])
@@ -195,14 +203,17 @@ class Evaluation:
                 yield part
 
     def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
-        """Return True if a row meets a condition, None if the condition fails. Does not note anything in the observer."""
+        """Return True if a row meets a condition, False if not, None if it fails; the observer notes nothing."""
         try:
             return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).evaluate(condition, row))
         except _NO_VALUE:
             return None
 
     def evaluate_lookup(self, operation: nodes.Lookup) -> Value:
-        """Return the value of a lookup. Raises `Fault` if it finds no key and has no default."""
+        """Return the value of the first key that matches; with `substring_max`, the largest of all that match.
+
+        Returns the default if none matches. Raises `Fault` if there is no default either.
+        """
         source = self.evaluate(operation.source, {})
         matches = COMPARE["==" if operation.match == "exact" else "in"]
         places = [place for place, (key, _) in enumerate(operation.table) if matches(key, source)]
@@ -218,7 +229,10 @@ class Evaluation:
         return result
 
     def evaluate(self, expression: Expr, row: SymbolValues) -> Any:
-        """Return the value of an expression for a row of `rows`, or an empty row for the restaurant. Raises `Fault`."""
+        """Return the value of an expression for a row of `rows`, or for the restaurant if `row` is empty.
+
+        Counts the result of an expression that the observer watches. Raises `Fault`.
+        """
         value = self._evaluate(expression, row)
         if self.observer is not None and id(expression) in self.observer.watched:
             truth = bool(value)
@@ -228,7 +242,7 @@ class Evaluation:
         return value
 
     def _evaluate(self, expression: Expr, row: SymbolValues) -> Any:
-        """Return the value of an expression by its kind. Raises `Fault`."""
+        """Return the value of an expression by its kind. Raises `Fault` if it has none."""
         match expression:
             case typed.Aggregate():
                 return self.evaluate_aggregate(expression)
@@ -270,7 +284,10 @@ class Evaluation:
         return value
 
     def _holds(self, comparison: typed.Comparison, row: SymbolValues) -> bool:
-        """Return True if every comparison of a chain is true. As in Python, those after the first false one are not evaluated."""
+        """Return True if every comparison of a chain is true. Raises `Fault`.
+
+        Python's rule holds: those after the first false one are not evaluated.
+        """
         left = self.evaluate(comparison.first, row)
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
             right = self.evaluate(operand, row)
@@ -280,7 +297,10 @@ class Evaluation:
         return True
 
     def _logical_value(self, expression: typed.Logical, row: SymbolValues) -> Any:
-        """Return the first operand that decides `and` or `or`, or the last one. Those after it are not evaluated."""
+        """Return the first operand that decides `and` or `or`, or the last one. Those after it are not evaluated.
+
+        Raises `Fault`.
+        """
         value = None
         for operand in expression.operands:
             value = self.evaluate(operand, row)
@@ -290,7 +310,10 @@ class Evaluation:
 
 
 def compute_aggregate(aggregate: typed.Aggregate, terms: Iterable[Any]) -> Value:
-    """Return the value of an aggregate over `terms`, the values of its operand for the matching rows. Raises `Fault`."""
+    """Return the value of an aggregate over `terms`, the values of its operand for the matching rows.
+
+    Returns its default, or else None, if it has no value over no rows. Raises `Fault`, also one from `terms`.
+    """
     ty = aggregate.operand.info.ty if aggregate.operand is not None else INTEGER
     value: Value = aggregate.entry.compute(terms, ty)
     if value is None and aggregate.default is not None:
@@ -320,7 +343,7 @@ def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | No
 
 
 def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
-    """Yield all expressions in a step, and in the filters that it uses."""
+    """Yield all expressions in a step, and in the filters that it uses, each filter once."""
     filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     stack = list(step.expressions())
     seen: set[str] = set()

@@ -87,7 +87,7 @@ class Step:
         return [aggregate for expression in self.expressions() for aggregate in typed.aggregates_in(expression)]
 
     def expressions(self) -> tuple[Expr, ...]:
-        """Return every expression of the step, in the order of evaluation."""
+        """Return the outermost expressions of the step, in the order of evaluation; none for a constant."""
         match self.operation:
             case Filter(only) | Lookup(only) | Formula(only):
                 return (only,)
@@ -97,9 +97,10 @@ class Step:
                 return tuple(condition for condition, _ in rules)
 
     def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
-        """Return the rules of a step that chooses among literals: conditions with values, None as the condition of `else`.
+        """Return the rules of a step that chooses among literals: pairs of condition and value, None for `else`.
 
-        A case has rules, and also a formula that is a chain of conditional expressions, as in seeds v1. Any other step has none.
+        A case has rules, and also a formula that is a chain of conditional expressions, as in seeds v1. Any other step
+        has none.
         """
         if isinstance(self.operation, Case):
             return (*self.operation.rules, (None, self.operation.otherwise))
@@ -243,7 +244,10 @@ class Program:
     """The domain; None for a seed."""
 
     def inputs(self, kind: SymbolKind) -> tuple[str, ...]:
-        """Return the names of all fields or parameters of one of the `INPUT_KINDS`, used or not."""
+        """Return the names of all fields or parameters of one of the `INPUT_KINDS`, used or not.
+
+        Raises `KeyError` for any other kind.
+        """
         fields: dict[SymbolKind, Iterable[ExtractionField | InputField | Parameter]] = {
             SymbolKind.EXTRACTION: self.fields,
             SymbolKind.META: self.meta,

@@ -10,9 +10,10 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 
 
 def share_filters(program: nodes.Program) -> nodes.Program:
-    """Return the program with names of filters in place of equal conditions in operands of aggregates, which must be steps.
+    """Return the program with names of filters in place of equal conditions in operands of aggregates.
 
-    Only filters before the aggregate that some step uses are named, so that no filter is computed for an operand alone.
+    These must be steps. Only filters before the aggregate that some step uses are named, so that no filter is computed
+    for an operand alone.
     """
     if not any(step.aggregate is not None and _has_condition(step.aggregate.operand) for step in program.steps):
         return program
@@ -21,7 +22,7 @@ def share_filters(program: nodes.Program) -> nodes.Program:
     steps: list[nodes.Step] = []
 
     def name_filters(expression: Expr) -> Expr:
-        """Return the expression with names of filters in place of their conditions."""
+        """Return the expression with names of the filters so far in place of their conditions."""
         if isinstance(expression, typed.Comparison | typed.Logical | typed.Not) and expression in names:
             return typed.Ref(Symbol(SymbolKind.FILTER, names[expression]), expression.info)
         return typed.map_operands(expression, name_filters)
@@ -43,7 +44,7 @@ def _has_condition(operand: Expr | None) -> bool:
 
 
 def _filters_in_use(program: nodes.Program) -> set[str]:
-    """Return the names of the steps and filters that steps use, directly or through other filters."""
+    """Return the names of all that steps use, directly or through filters, which includes steps and filters."""
     uses = program.uses()
     in_use: set[str] = set()
     for step in reversed(program.steps):

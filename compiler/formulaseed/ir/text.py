@@ -41,7 +41,10 @@ def aggregate_text(aggregate: typed.Aggregate) -> str:
 
 
 def dump_program(program: nodes.Program) -> str:
-    """Return the inputs and steps of a program, one on each line, with their types and the ranges of numbers."""
+    """Return the inputs and steps of a program, one on each line, with their types and the ranges of numbers.
+
+    Metadata and context are left out if no step uses them. Output and properties come last.
+    """
     lines = [f"task {program.task_name}"]
     lines += [f"field extraction.{f.name}: {f.ty}" for f in program.fields]
     used = program.used()
@@ -65,6 +68,10 @@ def dump_tree(tree: object) -> str:
 
 
 def _dump_lines(value: object, depth: int, label: str) -> list[str]:
+    """Return the lines of a value and all values in it, indented by `depth`, the first one after `label`.
+
+    A span is written as line and column, a source as its name.
+    """
     lead = "  " * depth + (f"{label}: " if label else "")
     if isinstance(value, Span):
         line, column = value.source.position(value.start)

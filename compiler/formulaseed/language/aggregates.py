@@ -151,7 +151,7 @@ def _sum_range(term: Range) -> Range:
 
 
 def _mean_range(term: Range) -> Range:
-    """Return the range of the operand, widened by the rounding of the sum; rounding keeps the sign."""
+    """Return the range of a mean: that of the operand, widened by the sum's rounding, which keeps the sign."""
     error = _MEAN_ERROR * max(abs(term.low), abs(term.high))
     low = term.low - error
     if term.low >= 0:
@@ -184,7 +184,10 @@ def _add_distinct(state: set[Any], operand: Any) -> set[Any]:
 
 
 def _selection_spellings(sign: str) -> Mapping[str, LoopSpelling]:
-    """Return the code that keeps the extreme operand; `sign`, `>` or `<`, compares an operand with the extreme so far."""
+    """Return the code, by language, that keeps the extreme operand.
+
+    `sign`, `>` or `<`, compares an operand with the extreme so far.
+    """
     python = LoopSpelling(
         accumulators=(Accumulator(start="None", type="{type} | None"),),
         test=f"{{state}} is None or {{value}} {sign} {{state}}",

@@ -190,7 +190,7 @@ Expr = Literal | Name | FilterName | List | _Operation | _LoopSyntax | Aggregate
 
 
 def walk(*nodes: object) -> Iterator[Expr]:
-    """Yield the expressions and all expressions in them, except the names of called functions.
+    """Yield the expressions and all expressions in them, in no fixed order, except the names of called functions.
 
     `nodes` may include tuples of expressions, and values that are not expressions, which are skipped.
     """
@@ -208,7 +208,10 @@ def walk(*nodes: object) -> Iterator[Expr]:
 
 
 def conjuncts(condition: Expr | None) -> list[Expr]:
-    """Return the operands of `and` in a condition, also of nested ones; the condition itself if it has none; nothing for None."""
+    """Return the operands of `and` in a condition, also of nested ones.
+
+    Returns the condition alone if it is no `and`, and an empty list for None.
+    """
     if condition is None:
         return []
     if isinstance(condition, Logical) and condition.operator == "and":

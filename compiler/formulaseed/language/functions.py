@@ -65,7 +65,7 @@ class Function(Operation):
 
     @property
     def signature(self) -> str:
-        """The call with the names of its parameters, such as `max(a, b, ...)`."""
+        """The call with the names of its parameters, such as `max(a, b, ...)`, or with brackets for a list."""
         parameters = ", ".join(self.parameters)
         if self.list_argument == "must":
             parameters = f"[{parameters}]"
@@ -139,10 +139,10 @@ def _whole_range(a: Range) -> Range:
 
 
 def _decimals_range(a: Range, digits: Range | None = None) -> Range:
-    """Return the range of values rounded to a number of decimal places, the literal `digits`; without one, to integers.
+    """Return the range of values rounded to the literal number `digits` of decimal places; without one, to integers.
 
-    Rounding keeps the order of two values, so the rounded bounds are bounds. Bounds that a float does not hold exactly are
-    moved outward by one unit of the last digit instead.
+    Rounding keeps the order of two values, so the rounded bounds are bounds. Bounds that a float does not hold exactly
+    are moved outward by one unit of the last digit instead.
     """
     if digits is None:
         return _whole_range(a)

@@ -79,7 +79,7 @@ def point(value: int | float) -> Range:
 
 
 def round_down(value: int | float) -> float:
-    """Return the largest float that is not above the value."""
+    """Return the largest float that is not above the value, which may be an integer that no float equals."""
     rounded = float(value)
     if rounded > value:
         rounded = math.nextafter(rounded, -math.inf)
@@ -98,7 +98,10 @@ def _widen_outward(a: Range) -> Range:
 
 
 def describe(a: Range) -> str:
-    """Return the range in words, as messages use it: `0 or more`, `between 0 and 20`. Remote bounds are left out."""
+    """Return the range in words, as messages use it: `0 or more`, `between 0 and 20`. Remote bounds are left out.
+
+    A range without bounds is `any number`, or `any number but 0`.
+    """
     low = _bound_text(a.low)
     high = _bound_text(a.high)
     if low is not None and low == high:
@@ -136,7 +139,7 @@ def is_remote(bound: float) -> bool:
 
 
 def _bound_text(bound: float) -> str | None:
-    """Return a bound as people write it; None if it is remote."""
+    """Return a bound as people write it, with at most six digits if it is not whole; None if it is remote."""
     if is_remote(bound):
         return None
     if abs(bound) < 1e-300:
@@ -150,7 +153,10 @@ _OPPOSITES = {"!=": "==", "<=": ">", ">=": "<"}
 
 
 def compare(operator: str, a: Range, b: Range) -> bool | None:
-    """Return the result of the comparison `a operator b` if it is the same for all numbers of the ranges, else None."""
+    """Return the result of the comparison `a operator b` if it is the same for all numbers of the ranges.
+
+    Returns None if it is not. `operator` is an equality or an order.
+    """
     if operator in _OPPOSITES:
         opposite = compare(_OPPOSITES[operator], a, b)
         return None if opposite is None else not opposite
@@ -189,7 +195,10 @@ def union(left: Range, right: Range) -> Range:
 
 
 def true_part(a: Range, *, is_whole: bool) -> Range | None:
-    """Return the range of the values that count as true, all but 0; None if there are none. `is_whole`: they are integers."""
+    """Return the range of the values that count as true, all but 0; None if there are none.
+
+    `is_whole`: they are integers, so that a bound of 0 becomes 1 or -1.
+    """
     if a.is_zero:
         return None
     low = a.low
@@ -221,7 +230,7 @@ def negate(a: Range) -> Range:
 
 
 def add(a: Range, b: Range) -> Range:
-    """Return the range of a sum."""
+    """Return the range of a sum, without a bound if infinities cancel each other."""
     low = a.low + b.low
     high = a.high + b.high
     if math.isnan(low):  # the sum of both infinities
@@ -247,7 +256,7 @@ def divide(a: Range, b: Range) -> Range:
 
 
 def floor_divide(a: Range, b: Range) -> Range:
-    """Return the range of a quotient rounded down."""
+    """Return the range of a quotient rounded down, with room for rounding of the float quotient."""
     quotient = divide(a, b)
     low = quotient.low
     high = quotient.high

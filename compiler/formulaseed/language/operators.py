@@ -156,7 +156,10 @@ def domain_failure(sign: str, bound: int, needs: str, **more: Any) -> FailureMod
 
 
 def overflow_failure(*, is_warned: OperandTest | None = None, **more: Any) -> FailureMode:
-    """Return the failure of a result that is too large for a number; a warning is due only if the operands are bounded."""
+    """Return the failure of a result that is too large for a number; `more` are further fields of it.
+
+    A warning is due only if the operands are bounded, and `is_warned`, if given, agrees.
+    """
 
     def is_due(operands: OperandFacts) -> bool:
         """Return True if all operands are bounded, and `is_warned` does not object."""
@@ -239,7 +242,7 @@ class Operation:
         return not any(failure.effect == "raises" and failure.is_possible(operands) for failure in self.failures)
 
     def compute(self, *values: Any) -> Any:
-        """Return the result for the operands `values`. Raises `Fault` if there is none."""
+        """Return the result for the operands `values`. Raises `Fault` if there is none, or if it is too large."""
         for failure in self.failures:
             if failure.fails is not None and failure.fails(*values):
                 raise Fault(
@@ -274,7 +277,7 @@ def check_finite(value: Number) -> Number:
 
 
 def widest_type(operands: Sequence[Info]) -> Type:
-    """Return the type of a result that is an integer if all operands are, and else a number."""
+    """Return the type of a result that is an integer if all operands are, and else a number; null is ignored."""
     joined = operands[0].ty.non_null()
     for other in operands[1:]:
         joined = join(joined, other.ty.non_null()) or NUMBER
@@ -293,7 +296,7 @@ def _power_type(operands: Sequence[Info]) -> Type:
 
 
 def _power_guard(operands: OperandFacts) -> tuple[int, str]:
-    """Return the operand to test, and the test, so that a power does not divide by zero."""
+    """Return the index of the operand to test, and the test as text, so that a power does not divide by zero."""
     if operands.infos[0].is_constant:
         return 1, ">= 0"
     if operands.ranges[0].low >= 0 or not operands.is_whole(1):

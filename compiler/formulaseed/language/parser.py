@@ -42,7 +42,7 @@ def parse_v1_formula(text: JsonString, problems: Problems) -> ast.Expr | None:
 def parse_continuation(text: JsonString, subject: ast.Expr, problems: Problems) -> ast.Expr | None:
     """Parse a comparison without its left side, such as `< 4.0` in the `when` of a case; `subject` is the left side.
 
-    Reports errors, and then returns None.
+    Reports errors, and returns None if one has no safe fix; otherwise the text counts as fixed.
     """
     return _parse(text, "continuation", subject, problems)
 
@@ -73,9 +73,10 @@ class _RewrittenText(JsonString):
 
 
 def _parse(text: JsonString, kind: FormulaKind, subject: ast.Expr | None, problems: Problems) -> ast.Expr | None:
-    """Parse a formula of any kind. Syntax errors with a safe fix are reported, and parsing goes on as if they were fixed.
+    """Parse a formula of any kind. Returns None if an error without a safe fix was reported.
 
-    Returns None if an error without such a fix was reported.
+    Syntax errors with a safe fix are reported, and parsing goes on as if they were fixed, up to a limit. A text that is
+    too long or too deeply nested, and a number out of range, have no fix. `subject` is the left side of a continuation.
     """
     if too_large := _find_excess(text.value):
         problems.report(catalogue.too_large(text.span, too_large))
@@ -128,7 +129,10 @@ def _report_fault(
 
 
 def _add_spaces(text: str, start: int, end: int, fix: str) -> str:
-    """Return the fix to write at `start` to `end`, its spaces left out beside other spaces and the ends of `text`."""
+    """Return the fix to write at `start` to `end`, without its spaces beside other spaces and at the ends of `text`.
+
+    A fix of spaces alone is returned as it is.
+    """
     if fix.isspace():
         return fix
     replacement = fix.strip()
@@ -147,7 +151,10 @@ def _escape_for_json(formula: str, text: JsonString) -> str:
 
 
 def _find_excess(text: str) -> str | None:
-    """Return which limit the text exceeds, in words; None if it exceeds none. Does not recurse, however deep the nesting."""
+    """Return a message about the first limit that the text exceeds; None if it exceeds none.
+
+    Does not recurse, however deep the nesting.
+    """
     if len(text) > limits.FORMULA_CHARACTERS:
         return catalogue.too_many(len(text), "character", limits.FORMULA_CHARACTERS)
     listed = limits.LIST_ITEMS * (" in " in text)
@@ -207,6 +214,7 @@ class _TreeBuilder:
     """
 
     def __init__(self, text: _RewrittenText, subject: ast.Expr | None) -> None:
+        """Build nodes from `text`, with no problems found so far. `subject` is the left side of a continuation."""
         self.text: JsonString = text
         if text.value == text.written.value:
             self.text = text.written  # finds spans faster
@@ -214,7 +222,7 @@ class _TreeBuilder:
         self.problems: list[Diagnostic] = []
 
     def build(self, rule: str, start: int, end: int, parts: list[Any]) -> Any:
-        """Return the value of a grammar rule that was read at `start` to `end` from its parts: texts, and values of rules."""
+        """Return the value of a grammar rule, read at `start` to `end`, out of its `parts`: texts and values."""
         span = self.text.subspan(start, end)
         build_node = _NODES.get(rule)
         if build_node is not None:
@@ -226,7 +234,7 @@ class _TreeBuilder:
         return ast.Comparison(span, self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 
     def _build_number(self, span: Span, start: int, parts: list[str]) -> ast.Expr:
-        """Build the literal of a number. Adds a problem if the number is out of range."""
+        """Return the literal of a number. Adds a problem to `problems` if the number is out of range."""
         text = parts[0].replace("_", "")
         value = float(text)
         largest: float = limits.NUMBER_MAX

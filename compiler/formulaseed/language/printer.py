@@ -39,7 +39,7 @@ def parenthesize(text: str, precedence: int, least: int) -> str:
 
 
 def operand_precedences(symbol: str) -> tuple[int, int]:
-    """Return the lowest precedences that the left and right operand of an arithmetic operator have without parentheses."""
+    """Return the lowest precedences of a left and a right operand that need no parentheses beside `symbol`."""
     if symbol == "**":
         return ATOM, UNARY
     precedence = OPERATORS[symbol].precedence
@@ -62,7 +62,7 @@ def quote(expression: Expr) -> str:
 
 
 def literal_text(value: Value) -> str:
-    """Return a value as a literal of the language."""
+    """Return a value as a literal of the language: `None`, `True`, a number, or a string in single quotes."""
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t")
         return f"'{escaped}'"
@@ -79,7 +79,10 @@ def value_text(value: Value) -> str:
 
 
 def _print(expression: ast.Expr | Expr) -> tuple[str, int]:
-    """Return the text of an expression, and the precedence of its outermost operator."""
+    """Return the text of an expression, and the precedence of its outermost operator.
+
+    A check for null is not printed. Raises `AssertionError` for a loop or an invalid part.
+    """
     match expression:
         case ast.Unary(_, sign, operand) | typed.Unary(sign, operand):
             return f"{sign}{text_beside(operand, UNARY)}", UNARY
@@ -105,7 +108,10 @@ def _print(expression: ast.Expr | Expr) -> tuple[str, int]:
 
 
 def _atom_text(expression: ast.Expr | Expr) -> str:
-    """Return the text of an expression without an operator outside of brackets, or of a negative literal."""
+    """Return the text of an expression without an operator outside of brackets, or of a negative literal.
+
+    Raises `AssertionError` for a loop or an invalid part.
+    """
     match expression:
         case ast.Literal(_, value) | typed.Literal(value):
             return literal_text(value)

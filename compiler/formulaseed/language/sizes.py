@@ -38,7 +38,10 @@ class Extent(NamedTuple):
 
 
 def measure(formulas: Iterable[str]) -> Extent:
-    """Count the terms and symbols of all the formulas together."""
+    """Count the terms and symbols of all the formulas together.
+
+    A string is one term; keywords and names before an opening parenthesis are no terms.
+    """
     text = "\n".join(formulas)
     if "'" in text or '"' in text:
         text = _STRING.sub(" 1 ", text)
@@ -82,7 +85,7 @@ _PART_LIMITS = {
 def find_excess(source: Source) -> Diagnostic | None:
     """Return the error of the first section of a large file that is over its limit, or of all its formulas together.
 
-    Returns None if the file is within the limits, small, or not JSON.
+    Returns None if the file is within the limits, small, or not JSON. Filters are checked between the two.
     """
     text = source.text
     if len(text) < MIN_LARGE_TEXT:
@@ -102,7 +105,10 @@ def find_excess(source: Source) -> Diagnostic | None:
 
 
 def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
-    """Yield the key, the value and the limit of each section of a seed that has a limit, and of each such part of a section."""
+    """Yield the key, the value and the limit of each section of a seed, or part of one, that has a limit.
+
+    Yields nothing if the seed is not an object.
+    """
     if not isinstance(seed, dict):
         return
     for key, section in seed.items():
@@ -119,9 +125,9 @@ def _sections(seed: Any) -> Iterator[tuple[str, Any, int]]:
 
 
 def _find_large_filter(document: Any, source: Source) -> Diagnostic | None:
-    """Return the error of the first filter that is too large, or nested too deeply, by its uses of earlier filters; else None.
+    """Return the error of the first filter that is too large, or nested too deeply, by its uses of earlier filters.
 
-    A filter that is used counts with its own size each time.
+    Returns None if there is none. A filter that is used counts with its own size each time.
     """
     sizes: dict[str, tuple[int, int]] = {}
     steps = document.get("compute") if isinstance(document, dict) else None
@@ -152,7 +158,10 @@ def _condition_texts(step: dict[str, Any]) -> list[str]:
 
 
 def _find_large_total(document: Any, source: Source) -> Diagnostic | None:
-    """Return the error of formulas, conditions, tables and rules that are too large together, at the largest step; else None."""
+    """Return the error of formulas, conditions, tables and rules that are too large together, at the largest step.
+
+    Returns None if they are within the limits. Terms are counted before symbols.
+    """
     sizes = [(name, _measure_part(part)) for name, part in _parts(document)]
     for index, (noun, most) in enumerate((("term", limits.FILE_TERMS), ("symbol", limits.FILE_SYMBOLS))):
         total = sum(size[index] for _, size in sizes)
@@ -175,7 +184,10 @@ def _unwrap(document: Any) -> Any:
 
 
 def _parts(document: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the steps, rules or examples of a document, each with its name, or its place if it has none."""
+    """Yield the steps, rules or examples of a document, each with its name, or else its key or place.
+
+    Sections that contain no formulas are skipped.
+    """
     document = _unwrap(document)
     sections = document if isinstance(document, dict) else {"rules": document}
     is_reference = "entities" in sections
@@ -194,7 +206,10 @@ def _parts(document: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _measure_part(part: Any) -> Extent:
-    """Return the size of a step: its formulas, and one term for each condition, entry of a table, and result of a rule."""
+    """Return the size of a step: its formulas, and one term and symbol for each entry of a table or other value.
+
+    Names, descriptions and other prose are not counted.
+    """
     formulas: list[str] = []
     values = 0
     stack = [part]

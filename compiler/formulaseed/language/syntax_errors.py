@@ -39,10 +39,10 @@ class SyntaxMistake:
 def explain_syntax_fault(
     text: str, position: int, expected: set[str], kind: FormulaKind, subject: str
 ) -> SyntaxMistake:
-    """Return the mistake in a text that is not a formula.
+    """Return the mistake in a text that is not a formula, by the first hint that matches, or else by the token there.
 
     The parser stopped at `position`, where it expected one of the terminals `expected`. `subject` is the name before a
-    continuation, or empty.
+    continuation, or empty. An empty text, and a continuation without an operator, come before all hints.
     """
     if not text.strip():
         return _build_mistake(0, len(text), catalogue.EMPTY_FORMULA)
@@ -58,7 +58,7 @@ def explain_syntax_fault(
 
 
 def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
-    """Return the match of a hint around `position`, at which the parser stopped; None if there is none.
+    """Return the first match of a hint around `position`, at which the parser stopped; None if there is none.
 
     The word before that position also counts: the parser may have read it as a name.
     """
@@ -73,7 +73,10 @@ def _find_hint(hint: Hint, text: str, position: int) -> re.Match[str] | None:
 
 
 def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
-    """Return the mistake that the hint describes. `match` is in the text with masked strings; `text` has their contents."""
+    """Return the mistake that the hint describes, with a fix only if the hint is safe.
+
+    `match` is in the text with masked strings; `text` has their contents.
+    """
     at: str | int = 0
     if match.groupdict().get("at"):
         at = "at"
@@ -119,7 +122,10 @@ def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
 
 
 def _explain_token(text: str, position: int, expected: set[str], subject: str) -> SyntaxMistake:
-    """Return the mistake at a position that no hint matches, by the character or token there."""
+    """Return the mistake at a position that no hint matches, by the character or token there.
+
+    At the end of the text the formula is incomplete. An access to a member is marked as a matter of security.
+    """
     if position >= len(text):
         last = max(len(text.rstrip()) - 1, 0)
         return _build_mistake(last, len(text), catalogue.incomplete_formula(expected))
@@ -141,7 +147,7 @@ def _explain_token(text: str, position: int, expected: set[str], subject: str) -
 
 
 def _explain_misplacement(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
-    """Return code, message and help for a misplaced token: an operator or a value is missing before it, or neither."""
+    """Return code, message and help for a misplaced token, before which an operator, or a value may be missing."""
     if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
         words = _WORDS_AS_STRING.search(text[:position].rstrip())
         more = _MORE_WORDS.match(text, position)

@@ -1,7 +1,8 @@
-"""Parses texts by the LALR tables of the formula grammar, and builds the tables.
+"""Parse texts by the LALR tables of the formula grammar, and build the tables.
 
-In: a text. Out: its value, built by a callback, or a `SyntaxFault`. Lark builds the tables of the grammar once;
-they are saved beside it (`python -m formulaseed.language.tables`), and built again in memory if the grammar has changed since.
+In: a text. Out: its value, built by a callback, or a `SyntaxFault`. Lark builds the tables of the grammar once; they
+are saved beside it (`python -m formulaseed.language.tables`), and built again in memory if the grammar has
+changed since.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ _TABLES_FILE = "{}.tables.json"
 _STARTS = {"formula": ("formula", "continuation"), "v1": ("v1",)}
 """The parsers: one for seeds v2, one for seeds v1, with their start rules."""
 _OVERLAPPING_TERMINALS = ("NAME", "CONSTANT")
-"""Terminals that overlap with each other or with operators that are words: a scanner matches those that a state accepts."""
+"""Terminals that match the same words as each other or an operator: a scanner has only those that its states accept."""
 BuildNode = Callable[[str, int, int, list[Any]], Any]
-"""Return the value of a rule from its name, its start and end, and its parts: texts, and the values of rules."""
+"""Return the value of a rule from its name, the offsets of its start and end, and its parts.
+
+A part is the text of a terminal, the value of a rule, or None for an optional part that is absent.
+"""
 
 
 class SyntaxFault(Exception):
@@ -46,7 +50,10 @@ def load_parser(name: str) -> Parser:
 
 
 class Parser:
-    """An LALR parser that runs the saved tables of a grammar. It has a scanner for each set of terminals that states accept."""
+    """An LALR parser that runs the tables of a grammar, as `build_tables` returns them.
+
+    States that accept the same overlapping terminals share a scanner.
+    """
 
     def __init__(self, saved: dict[str, Any]) -> None:
         self._starts: dict[str, int] = saved["starts"]
@@ -54,19 +61,19 @@ class Parser:
         self._rows: list[dict[str, int]] = saved["states"]
         self._rules = saved["rules"]
         self._ignored = re.compile(f"(?:{saved['ignored']})*+")
-        accepts = [tuple(name in row for name in _OVERLAPPING_TERMINALS) for row in self._rows]
+        overlaps = [tuple(name in row for name in _OVERLAPPING_TERMINALS) for row in self._rows]
         scanners: dict[tuple[bool, ...], re.Pattern[str]] = {}
-        for accepted in set(accepts):
-            names = {name for row, own in zip(self._rows, accepts, strict=True) if own == accepted for name in row}
+        for overlap in set(overlaps):
+            names = {name for row, own in zip(self._rows, overlaps, strict=True) if own == overlap for name in row}
             terminals = [f"(?P<{name}>{pattern})" for name, pattern in saved["terminals"].items() if name in names]
-            scanners[accepted] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
-        self._scanners = [scanners[accepted] for accepted in accepts]
+            scanners[overlap] = re.compile(rf"{self._ignored.pattern}(?:{'|'.join(terminals)}|\Z)")
+        self._scanners = [scanners[overlap] for overlap in overlaps]
 
     def read(self, text: str, start: str, build: BuildNode) -> tuple[Any, int]:
         """Parse a text by the rule `start`. Raises `SyntaxFault` if the text does not follow the grammar.
 
-        `build` is called for each rule that is complete, the inner ones first. Returns the value of the outermost rule, and how
-        deep the rules are nested.
+        `build` is called for each rule that is complete, the inner ones first. Returns the value of the outermost rule,
+        and how deep the calls of `build` are nested: 1 if only one was made.
         """
         rows = self._rows
         rules = self._rules
@@ -83,8 +90,8 @@ class Parser:
                 self._refuse(text, position, states, None)
             terminal = match.lastgroup or "$END"
             while (action := rows[states[-1]].get(terminal)) is not None and action < 0:
-                origin, size, rule, parts = rules[action]
-                if rule:
+                origin, size, name, parts = rules[action]  # no rule is empty, so that `size` is 1 or more
+                if name:
                     inside = values[-size:]
                     children: list[Any] = []
                     for place in parts:
@@ -95,16 +102,16 @@ class Parser:
                         else:
                             children.append(inside[place])
                     depth = max(depths[-size:])
-                    if rule == "*":
+                    if name == "*":
                         value: Any = children
                     else:
-                        value = build(rule, starts[-size], ends[-1], children)
+                        value = build(name, starts[-size], ends[-1], children)
                         depth += 1
                     ends[-size:] = ends[-1:]
                     values[-size:] = (value,)
                     depths[-size:] = (depth,)
                     del starts[len(starts) - size + 1 :], states[-size:]
-                else:
+                else:  # the rule has the value of its only part, which stays in place
                     states.pop()
                 state = rows[states[-1]][origin]
                 states.append(state)
@@ -123,7 +130,7 @@ class Parser:
     def _refuse(self, text: str, position: int, states: list[int], terminal: str | None) -> NoReturn:
         """Raise `SyntaxFault` after the spaces at `position`, with the terminals that could be there.
 
-        `terminal` is the one that is there, or None if the text there is none that the state accepts.
+        `terminal` is the one that is there, or None if the scanner of the last state finds none.
         """
         if ignored := self._ignored.match(text, position):
             position = ignored.end()
@@ -154,10 +161,10 @@ def _read_grammar(name: str) -> str:
 def build_tables(name: str) -> dict[str, Any]:
     """Build the tables of a parser with Lark, as JSON values.
 
-    An action of 0 or more is the next state; a negative one is the index of a rule, from the end. For a rule as JSON, see
-    `_encode_rule`.
+    An action of 0 or more is the next state; a negative one is the index of a rule, from the end. For a rule as JSON,
+    see `_encode_rule`.
     """
-    from lark import Lark
+    from lark import Lark  # not needed where saved tables are read
 
     grammar = _read_grammar(name)
     lark: Any = Lark(grammar, parser="lalr", start=list(_STARTS[name]), maybe_placeholders=True)
@@ -196,9 +203,10 @@ def _number_states(rows: dict[Any, list[Any]], starts: list[Any]) -> dict[Any, i
 
 
 def _encode_rule(rule: Any) -> list[Any]:
-    """Return a rule as JSON: its symbol, the number of symbols that it consists of, the name to build its value by, its parts.
+    """Return a rule as JSON: its symbol, how many symbols it consists of, the name for `BuildNode`, its parts.
 
-    The name is None if the value is that of the only part, and `*` for a repetition, whose value is the list of its parts.
+    The name is None if the value is that of the only part, and `*` for a repetition, whose value is the list of its
+    parts. The parts are those of `_find_parts`.
     """
     parts = _find_parts(rule)
     name = rule.alias or rule.options.template_source or rule.origin.name
@@ -230,7 +238,7 @@ def _find_parts(rule: Any) -> list[int | None]:
 
 
 def save_tables(*, is_check: bool) -> int:
-    """Save the tables beside the grammar and return 0. With `is_check`, only compare them: return 1 if they are outdated."""
+    """Save the tables beside the grammar and return 0; with `is_check` only compare them, and return 1 if outdated."""
     outdated = 0
     for name in _STARTS:
         path = resource_folder("grammar") / _TABLES_FILE.format(name)

@@ -228,7 +228,7 @@ Expr = Literal | Ref | Present | Unary | Binary | Call | Comparison | Logical | 
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:
-    """Return the direct operands of an expression, in the order of evaluation."""
+    """Return the direct operands of an expression, in the order of evaluation; a default is none of them."""
     match expression:
         case Literal() | Ref():
             return ()
@@ -256,7 +256,10 @@ def walk(expression: Expr) -> Iterator[Expr]:
 
 
 def aggregates_in(expression: Expr) -> list[Aggregate]:
-    """Return the aggregates in an expression, each once, in the order of evaluation: an inner one before the outer one."""
+    """Return the aggregates in an expression, each once, in the order of evaluation.
+
+    An inner aggregate comes before the outer one.
+    """
     aggregates: dict[Aggregate, None] = {}
     for node in walk(expression):
         if isinstance(node, Aggregate) and node not in aggregates:
@@ -267,7 +270,10 @@ def aggregates_in(expression: Expr) -> list[Aggregate]:
 
 
 def map_operands(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """Return a copy of the expression with `change` applied to each direct operand; the expression itself if it has none."""
+    """Return a copy of the expression with `change` applied to each direct operand.
+
+    Returns the expression itself if it has none.
+    """
     changed: dict[str, object] = {}
     for name in expression.__dataclass_fields__:
         part = getattr(expression, name)
@@ -286,7 +292,7 @@ def symbols_in(expression: Expr) -> Iterator[Symbol]:
 
 
 def may_raise(expression: Expr) -> bool:
-    """Return True if evaluating the expression may fail. A filter is taken to fail, since its condition is not at hand."""
+    """Return True if evaluating the expression may fail. A filter is always taken to fail."""
     for node in walk(expression):
         match node:
             case Present() | Ref(Symbol(SymbolKind.FILTER)):
@@ -297,7 +303,10 @@ def may_raise(expression: Expr) -> bool:
 
 
 def conjuncts(condition: Expr | None) -> tuple[Expr, ...]:
-    """Return the operands of `and` in a condition, also of nested ones; the condition itself if it has none; nothing for None."""
+    """Return the operands of `and` in a condition, also of nested ones.
+
+    Returns the condition alone if it is no `and`, and an empty tuple for None.
+    """
     if condition is None:
         return ()
     if isinstance(condition, Logical) and condition.operator == "and":

@@ -47,6 +47,7 @@ class Type:
         return self.base is Base.ERROR
 
     def __str__(self) -> str:
+        """Return the type as messages show it, such as `integer or null`; of an enum, with its first six values."""
         name = self.base.value
         if self.values is not None:
             values = [f"'{value}'" for value in self.values[:6]]
@@ -93,7 +94,10 @@ def literal_type(value: Value) -> Type:
 
 
 def join(left: Type, right: Type) -> Type | None:
-    """Return the smallest type that includes the values of both; None if there is none. Integers widen to number."""
+    """Return the smallest type that includes the values of both; None if there is none. Integers widen to number.
+
+    Returns an error if either is one. Enums with too many values together become any string.
+    """
     if left.is_error or right.is_error:
         return ERROR
     nullable = left.nullable or right.nullable
@@ -120,7 +124,7 @@ def is_within(number: float, minimum: float | None, maximum: float | None) -> bo
 
 
 def fits(value: Type, target: Type) -> bool:
-    """Return True if a value of the type `value` can be used where the type `target` is expected; an error always can."""
+    """Return True if a value of the type `value` can be used as one of the type `target`; an error always can."""
     joined = join(value, target)
     if joined is None or joined.is_error:
         return joined is not None

@@ -58,6 +58,7 @@ class BatchClient(Client):
         """Create a batch, which will be paid, and return its id.
 
         Raises `BatchMayExist` if the API may have created the batch; a retry could then create, and pay, a second one.
+        Raises another `CallFailed` if it has not.
         """
         requests: list[Any] = [{"custom_id": call.key, "params": build_request(call)} for call in calls]
         is_accepted = False
@@ -93,7 +94,8 @@ class BatchClient(Client):
     async def list_batches(self, created_since: float) -> AsyncIterator[BatchState]:
         """Yield the batches that were created since a time, in seconds since 1970, the latest first.
 
-        Yields nothing if the server has no list of batches, as servers with a similar interface may not.
+        Yields nothing if the server has no list of batches, as servers with a similar interface may not. Raises
+        `CallFailed` for other errors.
         """
         try:
             async for batch in self.sdk.messages.batches.list(limit=100):
@@ -106,7 +108,10 @@ class BatchClient(Client):
                 raise failure from None
 
     async def read_first_key(self, batch: BatchState) -> str | None:
-        """Return the key of the first result of a batch; None if it has no results, or the API has deleted them."""
+        """Return the key of the first result of a batch; None if it has no results, or the API has deleted them.
+
+        Raises `CallFailed` for other errors.
+        """
         try:
             async with aclosing(self.read_results(batch)) as results:
                 return (await anext(results)).key
@@ -118,7 +123,9 @@ class BatchClient(Client):
     async def read_results(self, batch: BatchState) -> AsyncGenerator[BatchResult]:
         """Yield the results of a batch that has ended.
 
-        Reads them from the start again if the connection breaks or there are too few, so that results may be repeated.
+        Reads them from the start again, up to `_MAX_READS` times, if the connection breaks or there are too few, so
+        that results may be repeated. In the end there may still be too few. Raises `CallFailed` if the API answers with
+        an error, or the last connection breaks.
         """
         for remaining_reads in reversed(range(_MAX_READS)):
             count = 0
@@ -162,7 +169,10 @@ def _batch_state(batch: Any) -> BatchState:
 
 
 def _batch_result(entry: Any) -> BatchResult:
-    """Return the result in an entry of the API; an unreadable answer is a result without an answer."""
+    """Return the result in an entry of the API; an unreadable answer is a result without an answer.
+
+    `may_help` is True for an unreadable answer, an expired call, and an error that is not permanent.
+    """
     key = entry.custom_id
     result = entry.result
     status = result.type

@@ -67,7 +67,10 @@ class ModelCall:
 
 
 def build_request(call: ModelCall) -> dict[str, Any]:
-    """Return the parameters of a request of the Messages API, as `messages.create` and batches take them."""
+    """Return the parameters of a request of the Messages API, as `messages.create` and batches take them.
+
+    A schema, effort or thinking that the call does not have is left out.
+    """
     content: str | list[dict[str, str]] = call.user
     if call.remark:
         content = [{"type": "text", "text": text} for text in (call.user, call.remark)]
@@ -202,7 +205,7 @@ def _escape_surrogates(text: str) -> str:
 
 
 def _parse_usage(usage: Any) -> Usage | None:
-    """Return the usage that a message states; None if its numbers are impossible."""
+    """Return the usage that a message states; None if input or output is missing, or a number is impossible."""
     counts = {
         "input": usage.get("input_tokens"),
         "output": usage.get("output_tokens"),
@@ -237,6 +240,7 @@ def render_prompt(name: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
+    """Return the environment of the prompt templates, in which an undefined name raises an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(

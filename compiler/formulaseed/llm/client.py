@@ -89,8 +89,8 @@ class Client:
     async def ask(self, call: ModelCall) -> tuple[Answer, Attempt]:
         """Send a call, which is paid, and return its answer and the attempt that got it.
 
-        Waits until the rates, the concurrency and the budget allow the call. Raises `CallFailed` if it has no answer, and the
-        subclass `NotAsked` if it was not sent.
+        Waits until the rates, the concurrency and the budget allow the call. Raises `CallFailed` if it has no answer,
+        and the subclass `NotAsked` if it was not sent: the run is over, or the budget does not allow it.
         """
         await self._wait_for_rates(call)
         async with self.limiter:
@@ -106,7 +106,10 @@ class Client:
         return answer, attempt
 
     async def _send_until_deadline(self, call: ModelCall) -> tuple[Answer, Attempt]:
-        """Send a call with the SDK's retries. Raises `CallFailed`, also if there is no answer before the deadline."""
+        """Send a call with the SDK's retries. Raises `CallFailed`, also if there is no answer before the deadline.
+
+        Returns the answer and its attempt, which the caller has to charge. Attempts without an answer are recorded.
+        """
         state = _CallState(call, time.monotonic() + self.limits.deadline)
         _CURRENT_CALL.set(state)
         try:
@@ -126,7 +129,7 @@ class Client:
         return answer, self._build_attempt(state, "200", state.answered_ms or 0, answer.request_id, answer)
 
     async def _send(self, call: ModelCall) -> Answer:
-        """Send one request. Raises errors of the SDK, and `DamagedAnswer`."""
+        """Send a request, streamed if the answer may be long. Raises errors of the SDK, and `DamagedAnswer`."""
         # a long answer is streamed, since an idle connection may be closed
         if call.max_tokens > _MAX_UNSTREAMED_TOKENS:
             async with self.sdk.messages.stream(**build_request(call)) as stream:
@@ -175,7 +178,11 @@ class Client:
             await sdk.close()
 
     async def _record(self, request: Any, call_next: Callable[[Any], Any]) -> Any:
-        """Send an attempt as the SDK's middleware, and record its start and its end. Raises `CallFailed` to stop retries."""
+        """Send an attempt as the SDK's middleware, and record its start and its end.
+
+        Raises `CallFailed` to stop retries, `NotAsked` if the run is over, and what `begin` raises. Free requests are
+        only passed on. Widens the limiter after status 200, and narrows it when the API pushes back.
+        """
         state = _CURRENT_CALL.get(None)
         # requests such as those of `capabilities` and `count_tokens` are free, and not recorded
         if state is None:
@@ -210,7 +217,10 @@ class Client:
         return response
 
     async def _wait_for_retry(self, state: _CallState) -> None:
-        """Wait until the call may be sent again. Raises `CallFailed` if that could cost more than the limit."""
+        """Wait until the call may be sent again. Raises `CallFailed` if that could cost more than the limit.
+
+        After a pushback, a slot of the limiter is also waited for.
+        """
         if not self._budget.may_retry():
             statuses = ", ".join(state.statuses)
             raise CallFailed(f"no answer (attempts: {statuses}), and one more could cost more than the limit")
@@ -219,7 +229,10 @@ class Client:
         await self._wait_for_rates(state.call)
 
     def _check_retry_after(self, state: _CallState, response: Any) -> None:
-        """Raise `CallFailed` if the SDK would sleep beyond the call's deadline, and `NotAsked` if the run has stopped."""
+        """Raise `CallFailed` if the SDK would sleep beyond the call's deadline, and `NotAsked` if the run has stopped.
+
+        Does nothing for an answer after which the SDK does not retry.
+        """
         failure = CallFailed("", status=response.status_code)
         seconds = read_retry_after(response.headers)
         if failure.may_pass and seconds > state.deadline - time.monotonic():

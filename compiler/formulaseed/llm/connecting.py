@@ -71,7 +71,7 @@ def open_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
 
 
 def check_ready() -> None:
-    """Raise `NotReady` if every call would fail. Sends nothing."""
+    """Raise `NotReady` if every call would fail. Sends nothing, but must not be called in a running event loop."""
     try:
         sdk = connect(Limits())
     except CallFailed as error:

@@ -47,7 +47,10 @@ class DamagedAnswer(CallFailed):
 
 
 def translate_error(error: Exception, attempts: int = 0) -> CallFailed:
-    """Return an error of the SDK as `CallFailed`, whose message counts the attempts if there were several."""
+    """Return an error of the SDK as `CallFailed`, whose message counts the attempts if there were several.
+
+    It is final for the statuses 401 to 404 and for missing credentials. Only an answer of the API gives it a `status`.
+    """
     import anthropic
 
     after = f" after {attempts} attempts" if attempts > 1 else ""
@@ -76,7 +79,10 @@ def attempt_status(error: BaseException) -> str:
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float:
-    """Return the seconds that the API asks to wait before a retry, read as the SDK reads them; 0 if it does not say."""
+    """Return the seconds that the API asks to wait before a retry, read as the SDK reads them; 0 if it does not say.
+
+    They are negative for a time that has passed.
+    """
     for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with suppress(ValueError):
             return float(headers.get(name, "")) * factor

@@ -44,6 +44,7 @@ class Interruption:
         self._cancel: Any = None
 
     def __enter__(self) -> Self:
+        """Handle the signals that have their default handler or an outer context's; only in the main thread."""
         for number in _SIGNALS if threading.current_thread() is threading.main_thread() else ():
             handler = signal.getsignal(number)
             is_ours = isinstance(getattr(handler, "__self__", None), Interruption)

@@ -38,6 +38,7 @@ class AdaptiveLimiter:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
+        """Wait until fewer than `width` tasks are in the context, then enter it."""
         while self.active >= max(1, int(self.width)):
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
@@ -98,7 +99,7 @@ class RateLimiter:
         self._free_at = 0.0
 
     async def take(self, amount: float) -> None:
-        """Wait until the amounts that were taken before are used up, or `is_over` returns True."""
+        """Take an amount: wait until those that were taken before are used up, or `is_over` returns True."""
         start = max(self._clock(), self._free_at)
         self._free_at = start + amount * self._seconds
         while (remaining := start - self._clock()) > 0 and not self._is_over():

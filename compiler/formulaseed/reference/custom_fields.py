@@ -94,7 +94,10 @@ def add_custom_fields(
 
 
 def _build_custom_field(key: str, row: Mapping[str, Any]) -> EntityField:
-    """Return the custom field that a row defines; one of an unknown type is `json`, which formulas cannot read."""
+    """Return the custom field that a row defines, which can be null unless the row says that it is required.
+
+    A field of an unknown type is `json`, which formulas cannot read.
+    """
     kind = str(row["type"]).strip().lower()
     kind = _TYPE_ALIASES.get(kind, kind)
     options = _parse_json_value(row.get("options"))

@@ -39,8 +39,8 @@ def reflect_database(url: str, layout: DatabaseLayout) -> tuple[Reference, tuple
     """Return the reference of a database, and a description of each part that was left out, with the reason.
 
     Columns and foreign keys are left out if no formula can write their names, or if their names clash. Raises
-    `UnreadableError` if the database cannot be opened or read, and `DataError` if the URL is invalid, a driver is missing or
-    the layout is unclear.
+    `UnreadableError` if the database cannot be opened or read or its URL cannot be printed, `MissingExtraError` without
+    SQLAlchemy, and `DataError` if the URL is invalid, a driver is missing or the layout is unclear.
     """
     with require_extra("database", "reading a database"):
         import sqlalchemy
@@ -165,9 +165,10 @@ class _Reflection:
     # --- one table
 
     def read_entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
-        """Return a table as an entity, without a single primary key and the columns that the layout excludes.
+        """Return a table as an entity, without its primary key if that is one column, and without excluded columns.
 
         A column that formulas cannot name is added to `left_out`. `description` is used if the table has no comment.
+        Except for the root, names of a lookup table become an enum.
         """
         table_comment, comments = self.read_comments(table)
         keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []

@@ -25,7 +25,10 @@ PREFIX_NOTE = "; only with its prefix: "
 
 
 def build_document(reference: Reference) -> dict[str, Any]:
-    """Return the published document: plain values, the root entity first, its keys in the order of the schema."""
+    """Return the published document: plain values, the root entity first, its keys in the order of the schema.
+
+    Empty patterns, examples and notes of the reference are replaced by default ones.
+    """
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     patterns = reference.patterns or _build_default_patterns(reference)
     examples = reference.examples or _build_default_examples(reference)
@@ -96,6 +99,7 @@ def describe_access(entity: Entity, reference: Reference) -> str:
 
 
 def _entity_json(entity: Entity, reference: Reference) -> dict[str, Any]:
+    """Return the JSON of an entity without its custom fields. A nullable one without a note gets a default note."""
     note = entity.note
     if not note and entity.nullable:
         note = f"There may be no {entity.name}: then all its fields are null"
@@ -109,6 +113,7 @@ def _entity_json(entity: Entity, reference: Reference) -> dict[str, Any]:
 
 
 def _field_json(field: EntityField, entity: Entity) -> dict[str, Any]:
+    """Return the JSON of a field, with its full name as the example; keys without a value are left out."""
     return _drop_none(
         type=field.type,
         description=field.description,
@@ -123,6 +128,7 @@ def _field_json(field: EntityField, entity: Entity) -> dict[str, Any]:
 
 
 def _custom_field_json(field: EntityField, entity: Entity) -> dict[str, Any]:
+    """Return the JSON of a custom field, which has keys of its own; keys without a value are left out."""
     return _drop_none(
         field_key=field.name,
         field_type=field.type,
@@ -175,7 +181,10 @@ def _function_json(function: functions.Function) -> dict[str, str]:
 
 
 def _build_default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
-    """Return patterns for the reference's own fields; a pattern without an allowed example is left out."""
+    """Return patterns for the reference's own fields, each with up to three examples.
+
+    A pattern without an allowed example is left out.
+    """
     formulas = _write_pattern_formulas(_readable_types(reference))
     patterns: list[SyntaxPattern] = []
     for name, syntax, meaning in _PATTERNS:
@@ -250,6 +259,7 @@ def _is_allowed(formula: str, reference: Reference) -> bool:
 
 
 def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
+    """Return notes on null, types, precedence, access and limitations; one shows a field of the root."""
     root = reference.root
     direct = next((name for name in _readable_types(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
@@ -298,6 +308,7 @@ class ReferenceChange:
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        """Return the kind with the first `_MAX_LISTED_REASONS` reasons, and the number of the others."""
         if not self.reasons:
             return self.kind
         text = f"{self.kind}: {', '.join(self.reasons[:_MAX_LISTED_REASONS])}"

@@ -68,7 +68,7 @@ def evaluate_steps(program: nodes.Program, values: Mapping[str, Any]) -> dict[st
 
 
 def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError:
-    """Set `error.place` to the position in the formula or the file of rules, and return the error."""
+    """Set `error.place` to the position in the formula or file of rules, if any, and return the same error."""
     span = find_failure_span(program, error.step, error.kind)
     if span is not None:
         line, column = span.source.position(span.start)
@@ -84,7 +84,10 @@ def select_steps(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.P
 
 
 def nest_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the values nested in their entities; None is no values. Raises `DataError` for an unknown name."""
+    """Return the values nested in their entities; None is no values.
+
+    Raises `DataError` for an unknown name, for values that are no object, and for a name with two values.
+    """
     nested = nest_dotted_names(check_object({} if values is None else values, "the values"))
     reference = _reference(program)
     _refuse_unknown(reference, nested, reference.known_names, ())
@@ -99,9 +102,9 @@ def _reference(program: nodes.Program) -> Reference:
 def _refuse_unknown(
     reference: Reference, values: Mapping[str, Any], names: KnownNames, parents: tuple[str, ...]
 ) -> None:
-    """Raise `DataError` for the first name in the values that is not among `names`, with a suggestion.
+    """Raise `DataError` for the first name in the values that is not among `names`, with a suggestion, or is no string.
 
-    `parents` is the path of the object that the values are in.
+    `parents` is the path of the object that the values are in. An object that may have any names is not searched.
     """
     for name, value in values.items():
         if not isinstance(name, str):
@@ -191,7 +194,7 @@ _STAGE_BY_CODE = {
 
 
 def find_stage(diagnostic: Diagnostic) -> str:
-    """Return the stage that a diagnostic belongs to."""
+    """Return the stage that a diagnostic belongs to: `security` if it is about security, or else that of its code."""
     if diagnostic.is_security:
         return "security"
     return next((stage for prefix, stage in _STAGE_BY_CODE.items() if diagnostic.code.startswith(prefix)), "syntax")

@@ -21,17 +21,18 @@ from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Span
 
 FindReference = Callable[[Document, Problems], Reference]
-"""A function that returns the reference that a file of rules is over. It may raise `SeedError`, or report a problem."""
+"""Return the reference whose fields a file of rules uses. It may raise `SeedError`, or report problems."""
 
 
 def formula_kind(reference: Reference) -> Kind[surface.Program, nodes.Program]:
-    """Return how one formula over this reference is parsed and checked."""
+    """Return how one formula is parsed and checked that uses the fields of this reference."""
     return Kind("formula", partial(_parse_formula, reference), seeds.check, is_json=False)
 
 
 def _parse_formula(reference: Reference, document: Document, problems: Problems) -> surface.Program | None:
     """Lower a document that is one formula; None, with an error reported, if it has half of a surrogate pair."""
     source = document.source
+    # Only the start is searched, as a formula may have no more characters.
     if any("\ud800" <= c <= "\udfff" for c in source.text[: limits.FORMULA_CHARACTERS]):
         problems.report(catalogue.half_a_character(Span(source, 0, 0)))
         return None
@@ -39,12 +40,12 @@ def _parse_formula(reference: Reference, document: Document, problems: Problems)
 
 
 def rules_kind(find_reference: FindReference) -> Kind[surface.Program, nodes.Program]:
-    """Return how a file of rules is parsed and checked."""
+    """Return how a file of rules is parsed and checked, with the reference that `find_reference` returns for it."""
     return Kind("rules", partial(_parse_rules, find_reference), seeds.check)
 
 
 def _parse_rules(find_reference: FindReference, document: Document, problems: Problems) -> surface.Program | None:
-    """Lower a file of rules; None, with the errors reported, if it is no JSON or its reference cannot be read."""
+    """Lower a file of rules; None, with the errors reported, if it is not JSON or its reference cannot be read."""
     if document.tree is None:
         return None
     try:
@@ -62,7 +63,7 @@ def _parse_reference(document: Document, problems: Problems) -> Reference | None
 
 
 def _check_reference(document: Document, reference: Reference, problems: Problems) -> None:
-    """Check the example formulas in a reference, and its database section. Returns None, as a reference is no program."""
+    """Check the example formulas in a reference, and its database section; a reference gives no checked program."""
     assert document.tree is not None
     lower_layout(document.tree, problems)
     for text in find_formulas(document.tree):

@@ -242,7 +242,10 @@ class Reference:
         return tuple(name for name in names if self.short_name(name) == name)
 
     def record(self, used: Iterable[str]) -> tuple[InputField, ...]:
-        """Return the `used` fields and entities, given by full name, as inputs: an entity before its fields."""
+        """Return the `used` fields and entities, given by full name, as inputs: an entity before its fields.
+
+        Unknown names, and fields that formulas cannot read, are left out.
+        """
         used = set(used)
         names = [name for entity in self.entities for name in (entity.name, *self.field_names(entity.name))]
         full_names = [name for name in names if name in used]
@@ -277,9 +280,10 @@ def _nest_names(entity: Entity) -> KnownNames:
 
 
 def add_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
-    """Return a copy of the entity whose fields have the values of their enums.
+    """Return a copy of the entity whose fields have the values of their enums; a field with values keeps them.
 
-    An enum belongs to a field of type enum that names it, and to a string field that the enum's `usage` names.
+    An enum belongs to a field of type enum that names it, and to a string field that the enum's `usage` names, which
+    becomes an enum.
     """
     by_name = {enum.name: enum for enum in enums}
     by_field = {place: enum for enum in enums for place in _FIELD_PATH.findall(enum.usage)}
@@ -297,7 +301,11 @@ def add_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
 
 
 def apply_overlay(base: Reference, overlay: Reference) -> Reference:
-    """Return a copy of `base` with everything that `overlay` states; an empty attribute of `overlay` changes nothing."""
+    """Return a copy of `base` with everything that `overlay` states; an empty attribute of `overlay` changes nothing.
+
+    Entities, and the fields in them, are merged by name. The root stays that of `base`, and the version is always
+    `overlay`'s.
+    """
     entities = {entity.name: entity for entity in base.entities}
     for entity in overlay.entities:
         if entity.name in entities:
@@ -321,7 +329,8 @@ def apply_overlay(base: Reference, overlay: Reference) -> Reference:
 def _merge_entities(base: Entity, overlay: Entity) -> Entity:
     """Return a copy of `base` with everything that `overlay` states of it.
 
-    A field of `overlay` without a description keeps that of `base`, and is nullable if it is nullable in either.
+    Fields of `overlay` replace those of the same name. Without a description a field keeps that of `base`, and it is
+    nullable if it is nullable in either; custom fields are replaced as a whole.
     """
     fields = {field.name: field for field in base.fields}
     for field in overlay.fields:

@@ -70,7 +70,10 @@ class _ReferenceReader:
         self.fields_left = limits.REFERENCE_FIELDS
 
     def read_reference(self) -> model.Reference | None:
-        """Read the reference; None if its entities cannot be read, which is reported."""
+        """Read the reference; None if its entities cannot be read, which is reported.
+
+        The reference is incomplete if the entities, custom fields or enums have problems.
+        """
         document = self.document
         self.shape.keys(document, _TOP_KEYS, "a formula reference")
         reported = frozenset(self.shape.problems.sorted())
@@ -122,13 +125,19 @@ class _ReferenceReader:
         return tuple((member.key.value, self.shape.string(member.value, noun)) for member in section.members)
 
     def read_strings(self, section: JsonObject, key: str, maximum: int) -> tuple[str, ...]:
-        """Return the distinct strings of the list at a key, and report entries that are no strings."""
+        """Return the distinct strings of the list at a key, and report entries that are no strings.
+
+        Empty if the list is absent or, with the problem reported, longer than `maximum`.
+        """
         items = self.shape.list(section.get(key), f"`{key}`", maximum)
         strings = [self.shape.text(item, f"an entry of `{key}`") for item in items]
         return tuple(dict.fromkeys(string.value for string in strings if string is not None))
 
     def read_version(self) -> str:
-        """Return the version, with an error reported if it is not three numbers; the first version if it is absent."""
+        """Return the version; the first version if it is absent or no string.
+
+        An error is reported if it is not three numbers; it is returned all the same.
+        """
         version = self.shape.text(self.document.get("version"), "`version`")
         if version is None:
             return model.FIRST_VERSION
@@ -153,7 +162,10 @@ class _ReferenceReader:
         return [self.read_entity(member) for member in self.limit_members(section, "`entities`", limits.ENTITIES)]
 
     def read_entity(self, member: Member) -> model.Entity:
-        """Read an entity; one without fields if it cannot be read, which is reported."""
+        """Read an entity without its custom fields; an error in it is reported.
+
+        It has no fields if it cannot be read, or if there would be more in the file than `limits.REFERENCE_FIELDS`.
+        """
         name = member.key
         shape = self.shape
         noun = f"the entity `{name.value}`"
@@ -229,7 +241,7 @@ class _ReferenceReader:
         """Return the name of the entity whose fields need no prefix; empty if there is none.
 
         It is the entity that the key `root` names, or else the first with a direct access pattern, or the only one that
-        cannot be null. An unknown name is reported.
+        cannot be null. An unknown name at `root` is reported, and returned.
         """
         named = self.shape.text(self.document.get("root"), "`root`")
         names = [entity.name for entity in entities]
@@ -248,7 +260,7 @@ class _ReferenceReader:
     # --- custom fields
 
     def add_custom_fields(self, entities: list[model.Entity]) -> list[model.Entity]:
-        """Return copies of the entities with their custom fields; those of an unknown entity are reported."""
+        """Return copies of the entities with their custom fields; those of unknown ones are reported and skipped."""
         by_name = {entity.name: entity for entity in entities}
         for member in self.open_section(self.document, "custom_fields").members:
             name = member.key.value
@@ -283,7 +295,10 @@ class _ReferenceReader:
     # --- operators and functions
 
     def read_functions(self) -> tuple[str, ...] | None:
-        """Return the names in the section `functions`, with unknown ones reported; None if there is no such section."""
+        """Return the names in the section `functions`; None if there is no such section, or it is no object.
+
+        Unknown names are reported, and returned, too.
+        """
         shape = self.shape
         section = shape.object(self.document.get("functions"), "`functions`", '{"max": {…}}')
         if section is None:
@@ -295,7 +310,10 @@ class _ReferenceReader:
         return tuple(member.key.value for member in section.members)
 
     def read_operators(self) -> tuple[str, ...] | None:
-        """Return the operators in all groups of the section `operators`, with unknown ones reported; None if it is absent."""
+        """Return the operators in all groups of the section `operators`; None if it is absent or no object.
+
+        Unknown operators are reported, and returned, too.
+        """
         shape = self.shape
         section = shape.object(self.document.get("operators"), "`operators`", '{"arithmetic": {"+": …}}')
         if section is None:

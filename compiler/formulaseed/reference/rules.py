@@ -159,7 +159,11 @@ def _list_operators(node: ast.Expr) -> tuple[str, ...]:
 
 
 def _is_new_name(text: JsonString, problems: Problems, places: Mapping[str, int]) -> bool:
-    """Return True if a rule's name is printable, on one line, and not in `places`; otherwise report it, and return False."""
+    """Return True if a rule's name is printable, not blank, and not in `places`; otherwise report it, and return False.
+
+    Spaces around a name and more than `limits.NAME_CHARACTERS` are refused, too. `places` maps earlier names to their
+    index.
+    """
     name = text.value
     if not (0 < len(name) <= limits.NAME_CHARACTERS and name.isprintable() and name == name.strip()):
         problems.report(catalogue.invalid_rule_name(text.span, limits.NAME_CHARACTERS))

@@ -146,7 +146,10 @@ class DomainScope(SeedScope):
         return did_you_mean(entity, names, noun="entities", limit=12)
 
     def _suggest_direct_name(self, text: str) -> Help:
-        """Return a suggestion for an unknown name without a dot, which may also be a literal, a function or a string."""
+        """Return a suggestion for an unknown name without a dot, which may also be a literal, a function or a string.
+
+        A field of that name in any entity is preferred to similar names.
+        """
         if text.lower() in _LITERAL_SPELLINGS:
             return suggest(_LITERAL_SPELLINGS[text.lower()])
         if elsewhere := self.reference.find_by_last_name(text):

@@ -58,7 +58,10 @@ def add_variables(
 
 
 def _read_variables(variables: Mapping[str, Any] | Collection[str]) -> dict[str, Any]:
-    """Return the variables with their types or values, nested. Raises `DataError` for other data, and if there are too many."""
+    """Return the variables with their types or values, nested; names alone are numbers.
+
+    Raises `DataError` for other data, and if there are too many.
+    """
     if isinstance(variables, str) or not isinstance(variables, Mapping | Collection):
         raise DataError(f"variables are names with types, not {_quote(variables)}")
     if not isinstance(variables, Mapping):
@@ -73,7 +76,11 @@ def _read_variables(variables: Mapping[str, Any] | Collection[str]) -> dict[str,
 
 
 def _add_fields(entity: Entity, values: Mapping[str, Any], are_values: bool) -> Entity:
-    """Return a copy of the entity with further fields; one that it has already is replaced."""
+    """Return a copy of the entity with further fields; one that it has already is replaced.
+
+    An object at `custom_fields` has custom fields. Raises `DataError` for a name or a value that a variable cannot
+    have.
+    """
     fields = {field.name: field for field in entity.fields}
     custom = {field.name: field for field in entity.custom_fields}
     for name, value in values.items():
@@ -139,8 +146,8 @@ _KIND_BY_PYTHON_TYPE: tuple[tuple[type | UnionType, str], ...] = (
 def nest_dotted_names(values: Mapping[str, Any], levels: int = _MAX_NAME_PARTS) -> dict[str, Any]:
     """Return a copy of the values with dotted names, such as `cpu.cores`, moved into the entities that they begin with.
 
-    Objects are nested, too, down to `levels`.
-    Raises `DataError` if a name has two different values, or is both a value and an entity.
+    Objects are nested, too, down to `levels`. Raises `DataError` if a name has two different values, or is both a value
+    and an entity.
     """
     result: dict[str, Any] = {}
     dotted = []

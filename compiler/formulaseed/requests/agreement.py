@@ -45,7 +45,11 @@ class _ShorthandComparison:
         return self.results[key]
 
     def _compare(self, expected: Shorthand, actual: Shorthand) -> bool:
-        """Return True if both parts have the same meaning. A name is equivalent to any condition."""
+        """Return True if both parts have the same meaning.
+
+        A name in `actual` is equivalent to any condition, even one with a social filter; a `HOP` is only to an equal
+        one.
+        """
         if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
             if expected.op != actual.op or len(expected.args) != len(actual.args):
                 return False
@@ -55,7 +59,11 @@ class _ShorthandComparison:
         return isinstance(actual, AspectName) and not isinstance(expected, JoinedNames)
 
     def pair_arguments(self, expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
-        """Map the index of each actual argument to that of an expected one that agrees, for as many as possible."""
+        """Map the index of each actual argument to that of an expected one that agrees, for as many as possible.
+
+        Equal arguments are paired first, then names with any conditions, and then junctions. Unpaired arguments are
+        left out.
+        """
         taken = _pair_equal(expected, actual)
         _pair_names(expected, actual, taken)
         paired = set(taken.values())
@@ -82,9 +90,11 @@ class _ShorthandComparison:
         return {j: i for i, j in taken.items()}
 
     def find_differences(self, expected: Shorthand, actual: Shorthand, place: str) -> list[Diagnostic]:
-        """Return the differences of a part from the structure, each with the most similar unpaired argument.
+        """Return the differences of a part from the structure; empty if they agree.
 
-        `place` describes the position of the part, for the messages.
+        A part with another operator or number of arguments is one difference. Otherwise each unpaired argument is
+        compared with the most similar unpaired one of the structure. `place` describes the position of the part, for
+        the messages.
         """
         if self.are_equivalent(expected, actual):
             return []
@@ -107,7 +117,7 @@ class _ShorthandComparison:
 
 
 def _pair_equal(expected: Sequence[Shorthand], actual: Sequence[Shorthand]) -> dict[int, int]:
-    """Map the indices of expected arguments to those of equal actual ones."""
+    """Map the indices of expected arguments to those of equal actual ones. Each is paired once, in order."""
     indices: dict[object, list[int]] = {}
     for i in reversed(range(len(expected))):
         indices.setdefault(_meaning_key(expected[i]), []).append(i)

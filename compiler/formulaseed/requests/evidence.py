@@ -88,11 +88,11 @@ class EvidenceDecoder:
         return self.section.get(key)
 
     def read_string(self, key: str) -> str:
-        """Return the string at a key; an empty string, with an error reported, if it is missing, invalid or blank."""
+        """Return the string at a key; "" if it is missing or no string. These and blank ones are reported."""
         return self.check_nonblank(self.get(key), f"`{key}`", _EXAMPLES[key])
 
     def check_nonblank(self, value: JsonValue | None, subject: str, example: str) -> str:
-        """Return a string, and report it if it is blank. Returns an empty string if `value` is missing or not a string."""
+        """Return a string, and report it if it is blank. Returns "" if `value` is missing or, reported, no string."""
         string = self.shape.text(value, subject)
         if string is None:
             return ""
@@ -101,7 +101,7 @@ class EvidenceDecoder:
         return string.value
 
     def read_choice(self, key: str, allowed: Collection[str], default: str = "") -> Any:
-        """Return the string at a key if it is one of `allowed`, otherwise `default`."""
+        """Return the string at a key if it is in `allowed`; `default` if missing or, reported, anything else."""
         string = self.shape.text(self.get(key), f"`{key}`")
         if string is None:
             return default
@@ -155,7 +155,7 @@ class EvidenceDecoder:
         return self.check_nonblank(item, f"a key of `{list_key}`", _EXAMPLES[list_key])
 
     def open_section(self, key: str) -> EvidenceDecoder | None:
-        """Check the keys of the object at a key, and return its decoder; None if there is no object."""
+        """Return a decoder of the object at a key, unknown keys reported; None if there is no object."""
         section = self.shape.object(self.get(key), f"`{key}`", _EXAMPLES[key])
         if section is None:
             return None
@@ -163,7 +163,7 @@ class EvidenceDecoder:
         return EvidenceDecoder(section, self.shape, f"`{key}`", _SECTIONS[key])
 
     def read_social_filter(self) -> ir.SocialFilter | None:
-        """Return the filter at `social_filter`; None if there is none."""
+        """Return the filter at `social_filter`, with its errors reported; None if there is no object."""
         section = self.open_section("social_filter")
         if section is None:
             return None
@@ -175,7 +175,7 @@ class EvidenceDecoder:
         return ir.SocialFilter(friends, section.read_integer("hops", 1, 0, 2))
 
     def read_min_matches(self) -> int:
-        """Return `min_matches` of `social_filter`, or else of the evidence; report an error if they differ."""
+        """Return `min_matches` of `social_filter`, else of the evidence, else 1; reported if both differ."""
         outer = self.read_integer("min_matches", 1)
         section = self.section.get("social_filter")
         value = section.get("min_matches") if isinstance(section, JsonObject) else None
@@ -227,7 +227,7 @@ def _lower_item_meta(decoder: EvidenceDecoder) -> ir.ItemMeta:
 
 
 def _lower_rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
-    """Return the rule of this name, and report an invalid value; None if the evidence has no such rule."""
+    """Return the rule of this name, even with an invalid value, which is reported; None if there is no rule."""
     value = decoder.section.get(name)
     if value is None:
         return None
@@ -272,7 +272,7 @@ def _check_restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
 
 
 def _lower_item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
-    """Lower opening hours; None, reported, if the range is invalid."""
+    """Lower opening hours, and report an unknown day; None, reported, if the range is invalid."""
     path = decoder.read_path("path")
     keys = decoder.section.get("path")
     if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS and isinstance(keys, JsonArray):
@@ -300,7 +300,7 @@ def _parse_hours(text: str) -> tuple[int, int] | None:
 
 
 def _lower_review_text(decoder: EvidenceDecoder) -> ir.ReviewText | None:
-    """Lower a pattern; None, with an error reported, if it is missing or refused."""
+    """Lower a pattern, and report keys without effect; None, with an error reported, if it is missing or refused."""
     pattern = decoder.read_string("pattern")
     value = decoder.section.get("pattern")
     source = parse_pattern(value, decoder.shape.problems) if isinstance(value, JsonString) else None

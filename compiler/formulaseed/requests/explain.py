@@ -57,6 +57,7 @@ def describe_evidence(evidence: ir.Evidence) -> str:
 
 
 def _describe_review_text(evidence: ir.ReviewText) -> str:
+    """Return how many reviews by whom must match a pattern and, with a weight, how many of them must be credible."""
     verb = "matches" if evidence.min_matches == 1 else "match"
     text = f"{_format_reviews(evidence.min_matches, evidence.social_filter)} {verb} {evidence.pattern}"
     if evidence.weight is None:
@@ -66,6 +67,7 @@ def _describe_review_text(evidence: ir.ReviewText) -> str:
 
 
 def _describe_review_meta(evidence: ir.ReviewMeta) -> str:
+    """Return which reviews must pass a test of a field, such as `every review of 4 stars or more: date >= '2020'`."""
     test = "is filled"
     if evidence.op != "not_empty":
         test = f"{_SIGNS[evidence.op]} {evidence.value!r}"
@@ -103,7 +105,11 @@ def _format_people(social_filter: ir.SocialFilter | None) -> str:
 
 
 def describe_data(evidence: ir.Evidence, restaurant: Restaurant, background: Background) -> str:
-    """Return what a restaurant has and what is expected, such as `attributes.HasTV is True, asked to be False`."""
+    """Return what a restaurant has and what is expected, such as `attributes.HasTV is True, asked to be False`.
+
+    Of several rules for an attribute only the first is named that expects a value. A sentiment without judgements says
+    so.
+    """
     match evidence:
         case ir.ItemMeta(path, rules):
             expectations = (_describe_expectation(rule) for rule in rules if rule.name in _EXPECTATIONS)
@@ -141,6 +147,10 @@ def _describe_expectation(rule: ir.Expectation) -> str:
 
 
 def _describe_value(path: Path, restaurant: Restaurant) -> str:
+    """Return an attribute with its value, which is cut after `MAX_VALUE_CHARACTERS`, or that it is missing.
+
+    Of an object, only the keys that are true are named.
+    """
     name = _format_path(path)
     value = _attribute_at_path(restaurant.business, path)
     if value is None:
@@ -163,6 +173,7 @@ def _format_count(reviews: int, social_filter: ir.SocialFilter | None = None) ->
 
 
 def _describe_matches(evidence: ir.ReviewText, restaurant: Restaurant, background: Background) -> str:
+    """Return how many reviews there are, how many match and, if weighted, how many of these are credible."""
     reviews = evaluation._filter_by_people(restaurant.reviews, evidence.social_filter, background)
     matches = evaluation._find_matches(reviews, background, evidence.pattern, evidence.source)
     verb = "match" if background.judgements is None else "judged positive on"
@@ -176,6 +187,7 @@ def _describe_matches(evidence: ir.ReviewText, restaurant: Restaurant, backgroun
 
 
 def _describe_group(evidence: ir.GroupRating, restaurant: Restaurant) -> str:
+    """Return the number of reviews in a group, their average stars if that is the metric, and what is asked for."""
     group = evaluation._find_group(restaurant, evidence.field, evidence.operator, evidence.value)
     average = ""
     if evidence.metric == "avg_stars" and (stars := evaluation._average_stars(group)) is not None:
@@ -225,7 +237,11 @@ def _explain_gold(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
 
 
 def _describe_unknown(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
-    """Yield the rivals whose value is unknown, which may match once more of their data is known, with a decisive condition."""
+    """Yield a line with the rivals whose value is unknown; nothing if there are none.
+
+    They may match once more of their data is known. The first `MAX_LISTED` of them follow, each with a decisive
+    condition.
+    """
     values = cache.compute_row(request.structure).items()
     unknown = [id for id, truth in values if truth == ir.UNKNOWN and id != request.gold_restaurant]
     if unknown:
@@ -255,7 +271,11 @@ def _format_labels(ids: Sequence[str], cache: EvidenceCache) -> str:
 
 
 def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
-    """Yield the tree with the value of every node, for the gold restaurant and its two nearest rivals."""
+    """Yield the tree with the value of every node, for the gold restaurant and its two nearest rivals.
+
+    The nearest rivals have the highest value, then the most satisfied conditions. A gold restaurant that is not among
+    the candidates is skipped.
+    """
 
     def nearness(business_id: str) -> tuple[int, int]:
         leaves = ir.conditions(request.structure)
@@ -274,6 +294,7 @@ def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
 
 
 def _print_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
+    """Yield a line for each node with its value and, for a condition, its data; arguments are indented."""
     if isinstance(traced.node, ir.Condition):
         yield indent + _describe_leaf(traced, business_id, cache)
         return
@@ -285,8 +306,8 @@ def _print_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, inde
 def suggest_changes(request: ir.Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
     """Return at most `MAX_LISTED` changes, each of which would make the request `ok`, the smallest first.
 
-    A change adds conditions of the file, or leaves out or replaces a condition. Returns an empty list if the request is `ok`,
-    or its gold restaurant is not among the candidates.
+    If others match, too, a change adds conditions of the file; otherwise it leaves out a condition or, listed last,
+    replaces one. Returns an empty list if the request is `ok`, or its gold restaurant is not among the candidates.
     """
     gold = request.gold_restaurant
     if result.status == "ok" or gold is None or gold not in cache.dataset.candidates:

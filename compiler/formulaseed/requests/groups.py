@@ -122,7 +122,10 @@ def find_benchmark_group(id: str) -> str | None:
 
 
 def has_group_pattern(group: str, structure: ir.Node) -> bool:
-    """Return True if a structure has the pattern of a group. An `OR` at the top is a block without anchors."""
+    """Return True if a structure has the pattern of a group, which must be one of `GROUPS`.
+
+    A structure that is no `AND` is a single anchor or block, so that an `OR` at the top is a block without anchors.
+    """
     args: tuple[ir.Node, ...] = (structure,)
     if isinstance(structure, ir.Junction) and structure.op == "AND":
         args = structure.args
@@ -155,7 +158,7 @@ _EXPERTS_SUFFIX = "_by_experts"
 
 
 def build_request_template(group: str) -> dict[str, Plain]:
-    """Return a new request of a group, with placeholders in `<` and `>`."""
+    """Return a new request of a group, with placeholders in `<` and `>`. A single condition is put into an `AND`."""
     pattern = parse_shorthand(Source("<template>", GROUPS[group].template), Problems())
     assert pattern is not None, "the templates are shorthands"
     structure = _build_template(pattern, in_or=False)
@@ -171,7 +174,10 @@ def build_request_template(group: str) -> dict[str, Plain]:
 
 
 def _build_template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
-    """Return a structure with placeholders: anchors test attributes of the restaurant, conditions in an `OR` reviews."""
+    """Return a structure with placeholders: anchors test attributes of the restaurant, conditions in an `OR` reviews.
+
+    A `HOP` becomes a pattern with a social filter. `in_or` says that the tree is inside of an `OR`.
+    """
     if isinstance(tree, AspectName):
         return {"aspect": tree.text, "evidence": _build_template_evidence(tree.text, in_or)}
     if isinstance(tree, Hop):
@@ -182,7 +188,10 @@ def _build_template(tree: Shorthand, *, in_or: bool) -> dict[str, Plain]:
 
 
 def _build_template_evidence(name: str, in_or: bool) -> dict[str, Plain]:
-    """Return evidence with placeholders. A name that ends in `_by_experts` gets a pattern weighted by credible users."""
+    """Return evidence with placeholders: a pattern for a condition in an `OR`, otherwise a test of an attribute.
+
+    A name that ends in `_by_experts` gets a pattern weighted by credible users.
+    """
     letter = name.removeprefix("condition_").removesuffix(_EXPERTS_SUFFIX)
     pattern: dict[str, Plain] = {"kind": "review_text", "pattern": f"<pattern {letter}>"}
     if name.endswith(_EXPERTS_SUFFIX):

@@ -17,7 +17,10 @@ if TYPE_CHECKING:  # commands that read only seeds do not import the reader of r
 
 
 def _parse(document: Document, problems: Problems, benchmark: bool = False) -> tuple[Line, ...] | None:
-    """Lower the requests of a document; None, with an error reported, if the file is too large."""
+    """Lower the requests of a document; None, with an error reported, if the file is too large.
+
+    With `benchmark` ids must have the benchmark's form.
+    """
     from formulaseed.requests.read import lower_requests
 
     if len(document.source.text) > limits.SEED_BYTES:

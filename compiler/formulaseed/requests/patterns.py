@@ -29,15 +29,17 @@ from formulaseed.source.json_reader import JsonString
 from formulaseed.source.text import Span
 
 _TOKENS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|[()]|\{([0-9]*),?([0-9]*)\}", re.DOTALL)
+"""An escape, a set such as `[a-z]`, a bracket of a group, or a counted repeat, of which the groups are its numbers."""
 
-_UNSUPPORTED = re.compile(
-    r"\\(?:p\{\w*\}?|.\w*|$)|\(\?(?:<?[=!]|P?[<=]\w*[>)]?|[\w-]*[:)]|[>(]|#[^)]*\)?)?|[*+?]|\{[^}]*\}|\[:\^?\w*:\]|&&|~~|\|\||.",
+_ERROR_TEXT = re.compile(
+    r"\\(?:p\{\w*\}?|.\w*|$)|\(\?(?:<?[=!]|P?[<=]\w*[>)]?|[\w-]*[:)]|[>(]|#[^)]*\)?)?"
+    r"|[*+?]|\{[^}]*\}|\[:\^?\w*:\]|&&|~~|\|\||.",
     re.DOTALL,
 )
-"""The text that is underlined at an error of the pattern."""
+"""The text that is underlined where an error is in a pattern: an escape, a group, a repeat, or one character."""
 
 FILE_BUDGET = limits.Budget("pattern parts")
-"""The budget for all patterns of a file: of each pattern its characters count, or its parts if there are more."""
+"""The budget for all patterns of a file: a pattern takes its number of characters, or of parts if that is larger."""
 
 
 class _RefusedPattern(Exception):
@@ -45,9 +47,10 @@ class _RefusedPattern(Exception):
 
 
 def parse_pattern(text: JsonString, problems: Problems) -> str | None:
-    """Return the source of a regular expression such as `wi-?fi` as `re` is to run it.
+    """Return the source of a regular expression such as `wi-?fi` as `re` is to run it, which may differ from the text.
 
     Returns None, with an error reported, if the pattern is invalid, not supported, or may take long on some text.
+    Charges the budget of the file.
     """
     try:
         _refuse_large(text)
@@ -62,7 +65,7 @@ def parse_pattern(text: JsonString, problems: Problems) -> str | None:
 
 
 def _refuse_large(text: JsonString) -> None:
-    """Raise `_RefusedPattern` for a pattern over a limit of characters, nesting or repeats; otherwise charge the budget."""
+    """Raise `_RefusedPattern` for a pattern over a limit of length, nesting or repeats; otherwise charge the budget."""
     pattern = text.value
     maximum = limits.PATTERN_CHARACTERS
     depth = 0
@@ -72,7 +75,7 @@ def _refuse_large(text: JsonString) -> None:
     for match in _TOKENS.finditer(pattern):
         span = text.subspan(match.start(), match.end())
         depth += (match.group() == "(") - (match.group() == ")")
-        # A number of more than nine digits is only known to be too large: reading it whole could take long.
+        # A number of more than nine digits is only estimated: it is too large anyway, and slow to read as a whole.
         times = max((int(number[-9:]) + len(number[:-9]) * 10**9 for number in match.groups() if number), default=0)
         if depth > limits.PATTERN_NESTING:
             raise _RefusedPattern(catalogue.pattern_over_limit(span, depth, "levels of groups", limits.PATTERN_NESTING))
@@ -111,12 +114,15 @@ def _locate_error(text: JsonString, position: int) -> tuple[Span, str]:
     """Return the span to underline at the `position` of an error, and the characters in it."""
     if position and text.value.startswith("(?", position - 1):  # `re` names the position after the bracket
         position -= 1
-    match = _UNSUPPORTED.match(text.value, position)
+    match = _ERROR_TEXT.match(text.value, position)
     written = match.group() if match else ""
     return text.subspan(position, position + len(written)), written
 
 
-# --- time
+# --- the time that a pattern may take
+#
+# The kinds of nodes are: a `test` of one character, a `place` between characters such as `^`, `all` of its parts in
+# order, `any` of its parts, and a `repeat` of its only part. A repeat with a high maximum counts as unbounded, too.
 
 
 def _count_parts(node: PatternNode) -> int:
@@ -139,7 +145,11 @@ def _refuse_many_parts(tree: PatternNode, text: JsonString) -> None:
 
 
 def _refuse_ambiguous(node: PatternNode, text: JsonString) -> None:
-    """Raise `_RefusedPattern` for an unbounded repeat that can match one text in several ways."""
+    """Raise `_RefusedPattern` for an unbounded repeat, in the node or below it, that can match one text in several ways.
+
+    That is a repeat which holds an unbounded one, can repeat the empty string, or lets a character continue in two
+    ways.
+    """
     if node.is_unbounded:
         item = node.parts[0]
         span = text.subspan(node.start, node.end)
@@ -186,7 +196,7 @@ def _next_characters(node: PatternNode, follow: Characters) -> Characters:
 
 
 def _find_clash(node: PatternNode, follow: Characters) -> str | None:
-    """Return a character with which a match can continue in two ways, if `follow` can come after the node; else None."""
+    """Return a character at which a match can go on in two ways, if `follow` can come after the node; else None."""
     if node.kind == "all":
         for part in reversed(node.parts):
             if clash := _find_clash(part, follow):
@@ -207,16 +217,17 @@ def _find_clash(node: PatternNode, follow: Characters) -> str | None:
     return None
 
 
-_GROUP_STEPS = 32
-_CHOICE_STEPS = 10
-_BOUNDED_STEPS = 3
-"""The cost of one more turn of a repeat: of a group, in addition if it has a choice, and of one character with a bound."""
+# What one more turn of a repeat costs, in steps; a turn of an unbounded repeat of one character costs 1.
+_GROUP_STEPS = 32  # the repeated part is not one character
+_CHOICE_STEPS = 10  # in addition, if `re` can backtrack into that part
+_BOUNDED_STEPS = 3  # the repeated part is one character, and the repeat has a maximum
 
 
 def _count_steps(node: PatternNode, after: int, follow: Characters) -> int:
-    """Return the maximum of steps that `re` takes for a node from one position of a text, with the rest of the pattern.
+    """Return how many steps `re` takes at most for a node and the rest of the pattern, from one position of a text.
 
-    The rest takes `after` steps, and begins with the characters `follow`. Counts over `limits.PATTERN_STEPS` are cut.
+    The rest takes `after` steps, and begins with the characters `follow`. The counts of alternatives and repeats stop
+    at `limits.PATTERN_STEPS`.
     """
     if node.kind == "all":
         for part in reversed(node.parts):
@@ -242,7 +253,7 @@ def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> in
     entering = _GROUP_STEPS + _CHOICE_STEPS * _has_choice(item)
     if item.kind == "test":
         entering = 1 if node.maximum is None else _BOUNDED_STEPS
-    # Nothing in an unbounded repeat is ambiguous, so that its turns add up.
+    # Nothing in an unbounded repeat is ambiguous, so that its turns add up and do not multiply.
     if node.is_unbounded:
         times = node.maximum or limits.PATTERN_TEXT // (_match_width(item) or 1)
         return min(limits.PATTERN_STEPS, times * (entering + _count_steps(item, 0, first | follow) + leaving) + after)
@@ -255,13 +266,16 @@ def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> in
 
 
 def _has_choice(node: PatternNode) -> bool:
-    """Return True if `re` can backtrack into the node. It treats alternatives of one character as a set, without a choice."""
+    """Return True if `re` can backtrack into the node. Alternatives of one character each are a set to `re`."""
     is_set = all(len(option.parts) == 1 and option.parts[0].kind == "test" for option in node.parts)
     return node.kind == "repeat" or (node.kind == "any" and not is_set) or any(map(_has_choice, node.parts))
 
 
 def _count_saved_steps(node: PatternNode) -> int:
-    """Return the steps that a word such as `service` saves: at most positions its first letters fail already."""
+    """Return the steps to subtract for a word at the start of a node, such as `service`.
+
+    Of its `n` letters only 2 + n // 4 count, since at most positions of a text the first ones do not match.
+    """
     length = len(list(takewhile(lambda part: part.kind == "test", node.parts)))
     return max(0, length - 2 - length // 4)
 
@@ -272,7 +286,10 @@ def _is_fast(steps: int) -> bool:
 
 
 def _plan_source(tree: PatternNode, text: JsonString) -> str:
-    """Return the pattern as `re` is to run it. Raises `_RefusedPattern` if it takes long on some text."""
+    """Return the pattern as `re` is to run it: unchanged if it is fast, or else searched without backtracking.
+
+    Raises `_RefusedPattern` if it takes long on some text in either form.
+    """
     if _is_fast(_count_steps(tree, 0, NO_CHARACTERS)):
         return text.value
     source = _remove_backtracking(tree, text.value)
@@ -290,7 +307,7 @@ def _remove_backtracking(tree: PatternNode, text: str) -> str | None:
     if tree.kind != "all" or len(gaps) != 2:
         return None
     first, second = gaps
-    lazy, greedy = (tree.parts[n].extract_text(text).rstrip("?") for n in gaps)
+    first_text, second_text = (tree.parts[n].extract_text(text).rstrip("?") for n in gaps)
     middle = tree.parts[first + 1 : second]
     # The nearest match of the middle is enough only if all its matches have one length and are within a line.
     has_fixed_width = bool(middle) and all(_match_width(part) is not None for part in middle)
@@ -298,11 +315,11 @@ def _remove_backtracking(tree: PatternNode, text: str) -> str | None:
     after = _count_steps(replace(tree, parts=tree.parts[second:]), 0, NO_CHARACTERS)
     after += limits.PATTERN_TEXT * (1 + _count_steps(replace(tree, parts=middle), 0, NO_CHARACTERS))
     steps = _count_steps(replace(tree, parts=tree.parts[:first]), after, NO_CHARACTERS)
-    if {lazy, greedy} - {".*", ".+"} or not is_steady or not _is_fast(steps):
+    if not {first_text, second_text} <= {".*", ".+"} or not is_steady or not _is_fast(steps):
         return None
     gap = tree.parts[first]
     next_start = tree.parts[second].start
-    return f"{text[: gap.start]}(?>{lazy}?{text[gap.end : next_start]}){text[next_start:]}"
+    return f"{text[: gap.start]}(?>{first_text}?{text[gap.end : next_start]}){text[next_start:]}"
 
 
 def _collect_characters(node: PatternNode) -> Characters:

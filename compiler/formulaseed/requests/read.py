@@ -95,9 +95,10 @@ def read_request_values(source: Source) -> list[Plain]:
 
 
 def is_json_lines(source: Source) -> bool:
-    """Return True if the file has one value a line; False for a list, or for values that are laid out over several lines.
+    """Return True if the file has one value a line; False for a list, or for values over several lines.
 
-    If the text is neither, because of an error, True means that the first line is a whole value, or all lines begin with `{`.
+    If the text is neither, because of an error, True means that the first line is a whole value, or all lines begin
+    with `{`. An empty file counts as lines.
     """
     lines = list(islice(iter_json_lines(source), limits.REQUESTS + 1))
     texts = [source.text[line.start : line.end] for line in lines]
@@ -123,7 +124,10 @@ def _count_values(text: str) -> int:
 
 
 def _lower_entry(entry: _Entry, value: JsonValue | None, faults: Iterable[JsonFault], problems: Problems) -> ir.Line:
-    """Lower one request, and add its problems to `problems`. Returns an `InvalidRequest` if it has errors."""
+    """Lower one request, and add its problems to `problems`. Returns an `InvalidRequest` if it has errors.
+
+    The invalid request keeps the strings that could be read, but not an unknown group.
+    """
     document = entry.read_object(value, faults)
     request = None
     if document is not None:
@@ -170,7 +174,11 @@ class _Entry:
         return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}')
 
     def lower_request(self, document: JsonObject) -> ir.Request | None:
-        """Return the request, with all its problems reported; None if a part of it cannot be read."""
+        """Return the request, with all its problems reported; None if a part of it cannot be read.
+
+        A structure without a request around it is accepted. That a shorthand disagrees with the structure is only a
+        warning.
+        """
         keys = {key.value for key in document.names()}
         if not keys & {*KEYS} and keys & {*_NODE_KEYS}:
             return self.lower_bare_structure(document)
@@ -234,7 +242,10 @@ class _Entry:
         return string
 
     def check_id(self, id: JsonString) -> bool:
-        """Register a valid id, and return True; return False, with an error reported, if it is invalid."""
+        """Register a valid id, and return True; return False, with an error reported, if it is invalid.
+
+        An id that an earlier line has is reported, and counts as valid.
+        """
         if self.benchmark and find_benchmark_group(id.value) is None:
             self.problems.report(catalogue.foreign_id(id.span, id.value, _suggest_id(id.value)))
             return False
@@ -254,7 +265,7 @@ class _Entry:
     # --- the structure, whose conditions are counted
 
     def lower_node(self, value: JsonValue | None, subject: str) -> ir.Node | None:
-        """Lower a condition or a junction; None, reported, if it has errors."""
+        """Lower a condition or, if it has `op` or `args`, a junction; None, reported, if it has errors."""
         example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
         section = self.shape.object(value, subject, example)
         if section is None:
@@ -269,7 +280,10 @@ class _Entry:
         return self.lower_junction(section)
 
     def lower_condition(self, section: JsonObject) -> ir.Condition | None:
-        """Lower a condition, and count it; None, reported, if it has errors."""
+        """Lower a condition, and count it; None, reported, if it has no aspect or no valid evidence.
+
+        A blank aspect and too many conditions are reported, too, but the condition is returned.
+        """
         self.shape.keys(section, ("aspect", "evidence"), "a condition")
         value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         aspect = self.shape.text(value, "`aspect`")

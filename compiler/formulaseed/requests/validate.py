@@ -101,7 +101,7 @@ class RequestResult:
         return shorten(f"RequestResult({self.request_id!r}, {self.status}, matches {', '.join(self.matches)})")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object of a line of `--out`."""
+        """Return the object of a line of `--out`, without the group, and with `errors` only if it is `invalid`."""
         line: dict[str, Any] = {"request_id": self.request_id, "gold_restaurant": self.gold_restaurant}
         line |= {"matches": list(self.matches), "status": self.status}
         if self.status == "invalid":
@@ -187,6 +187,7 @@ def build_results(lines: Sequence[ir.Line], matrix: Matrix) -> tuple[RequestResu
 
 
 def _build_result(line: ir.Line, matrix: Matrix) -> RequestResult:
+    """Return the result of a line: `invalid` with its errors, or its status by the row of its id in `matrix`."""
     if isinstance(line, ir.InvalidRequest):
         return RequestResult(line.id, line.group, line.gold_restaurant, (), "invalid", line.errors)
     matches = find_matches(matrix[line.id])
@@ -221,7 +222,8 @@ def select_groups(lines: Sequence[ir.Line], groups: Sequence[str] | None) -> tup
 def build_condition_matrix(cache: EvidenceCache) -> list[dict[str, Any]]:
     """Return an object for each distinct piece of evidence, as `--conditions` writes them, the rarest first.
 
-    It has the aspects and requests that use the evidence, and the restaurants that satisfy it or for which it is unknown.
+    It has the aspects and requests that use the evidence, and the restaurants that satisfy it or for which it is
+    unknown. The evidence itself is the JSON of the first condition that uses it.
     """
     uses: dict[ir.Evidence, list[tuple[str, str]]] = {}
     for request in cache.requests:

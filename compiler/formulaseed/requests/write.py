@@ -16,9 +16,10 @@ from formulaseed.source.text import Source
 
 
 def format_requests(source: Source, problems: Problems) -> str:
-    """Return the text of the file with the keys of each request in the order of `KEYS`; report faults of its JSON.
+    """Return the text of the file with the keys of each request in the order of `KEYS`.
 
-    A file with one request a line stays one. Any other file is laid out like a seed.
+    A file with one request a line stays one, without empty lines. Any other file is laid out like a seed. Faults of the
+    JSON are reported to `problems`; a request that cannot be read is left out.
     """
     are_lines = is_json_lines(source)
     faults: list[JsonFault] = []

@@ -10,7 +10,10 @@ from formulaseed.seed.write.autofix import sort_steps
 
 
 def _parse(document: Document, problems: Problems) -> surface.Program | None:
-    """Lower a document; return None, with the problem reported, if it cannot be read as a seed."""
+    """Lower a document to a program. Returns None, with the problem reported, if it cannot be read as a seed.
+
+    Also returns None, with nothing reported, if the document has no JSON tree.
+    """
     from formulaseed.seed.read.seed import lower_document
 
     return lower_document(document.tree, problems) if document.tree is not None else None

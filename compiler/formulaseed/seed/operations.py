@@ -69,7 +69,10 @@ def list_all_step_keys() -> tuple[str, ...]:
 
 @cache
 def list_foreign_operations() -> dict[str, Help]:
-    """Map each name that other tools have for an operation to the help that shows the steps to write."""
+    """Map each name that other tools have for an operation to the help that shows the steps to write.
+
+    A name of several operations gets the examples of all. The result is cached: callers must not change it.
+    """
     steps: dict[str, list[str]] = {}
     for operation in OPERATIONS.values():
         example = json.dumps({key: value for key, value in operation.example.items() if key != "name"})
@@ -82,7 +85,10 @@ def list_foreign_operations() -> dict[str, Help]:
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    """Return a filter with the conjunction of all conditions; `Broken`, with the problem reported, if there are none."""
+    """Return a filter with the conjunction of all conditions; `Broken`, with the problem reported, if there are none.
+
+    The problem goes into `step.problems`.
+    """
     condition = surface.join_conjuncts([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
         step.problems.report(catalogue.empty_filter(step.span))
@@ -111,9 +117,13 @@ _REVIEW_CONDITION = Key("expr", "review condition", "A condition on the review",
 
 
 def build_aggregate_operation(entry: AggregateFunction) -> OperationSpec:
-    """Return the operation of compute steps that computes the aggregate `entry` of the formula language."""
+    """Return the operation of compute steps that computes the aggregate `entry` of the formula language.
+
+    If the aggregate takes one of `field` and `expr`, that key is required; if it takes both, a step has exactly one.
+    """
 
     def lower(step: Arguments) -> surface.Operation:
+        """Return the aggregate of a step whose keys were read; it has no operand if the aggregate takes none."""
         operand = None
         if entry.takes != "nothing":
             operand = step.expressions.get("field") or step.expression("expr" if "expr" in entry.keys else "field")

@@ -188,7 +188,7 @@ class Program:
 
 
 def join_conjuncts(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
-    """Return the conjunction of `conditions`, or None if there are none."""
+    """Return the conjunction of `conditions`, a single one itself, or None if there are none."""
     if not conditions:
         return None
     if len(conditions) == 1:
@@ -199,7 +199,8 @@ def join_conjuncts(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
 def map_operands(node: ast.Expr, change: Callable[..., ast.Expr], *arguments: object) -> ast.Expr:
     """Return a copy of `node` in which each operand is replaced by `change(operand, *arguments)`.
 
-    The name of a called function is not an operand.
+    Only the direct operands are changed. The name of a called function is not an operand. A node without operands is
+    returned itself.
     """
     operands: dict[str, object] = {}
     for name in node.__dataclass_fields__:

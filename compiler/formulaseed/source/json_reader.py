@@ -113,7 +113,7 @@ Plain = str | int | float | bool | list["Plain"] | dict[str, "Plain"] | None
 
 
 def plain_value(value: JsonValue) -> Plain:
-    """Return the value without spans, as `json.loads` does."""
+    """Return the value without spans, as `json.loads` does; of duplicate keys, the last one counts."""
     if isinstance(value, JsonObject):
         return {member.key.value: plain_value(member.value) for member in value.members}
     if isinstance(value, JsonArray):
@@ -172,6 +172,7 @@ class _JsonReader:
     """
 
     def __init__(self, source: Source, text: str, offset: int, depth: int) -> None:
+        """Prepare to read `text`, which begins at `offset` of `source`, nested at most `depth` levels deep."""
         self.source = source
         self.text = text
         self.offset = offset
@@ -214,7 +215,7 @@ class _JsonReader:
         return _UnreadableJson(JsonFault(kind, self.span(start, end), details))
 
     def read_value(self, start: int, pointer: str, depth: int) -> JsonValue:
-        """Read the value at `start`, and move `position` to its end. Raises `_UnreadableJson`."""
+        """Read the value at `start`, and move `position` to its end. Raises `_UnreadableJson`, also if too deep."""
         self.pointer = pointer
         if depth > self.depth:
             raise self.stop("depth", start, start + 1, self.depth)
@@ -235,7 +236,7 @@ class _JsonReader:
         raise self.explain_missing_value(start, word)
 
     def read_literal(self, word: re.Match[str]) -> JsonValue | None:
-        """Read `true`, `false` or `null`, also as Python writes them, NaN or an infinity. Returns None for any other word."""
+        """Read `true`, `false` or `null`; reports other spellings and NaN. Returns None for any other word."""
         text = word.group()
         span = self.span(*word.span())
         name, value = _LITERALS.get(text.lower(), ("", None))
@@ -271,7 +272,7 @@ class _JsonReader:
         return self.stop("comment", start, match.end()) if match else None
 
     def read_object(self, start: int, pointer: str, depth: int) -> JsonObject:
-        """Read the object at `start`. Raises `_UnreadableJson`."""
+        """Read the object at `start`, with duplicate keys, which are reported. Raises `_UnreadableJson`."""
         members: list[Member] = []
         seen: dict[str, int] = {}
         for at in self.item_positions(start, pointer, "}"):
@@ -279,7 +280,7 @@ class _JsonReader:
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def read_member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
-        """Read a key and its value, and add the key to `seen`, the earlier keys of the object. Raises `_UnreadableJson`."""
+        """Read a key and its value, and add the key to `seen`, or report it if there. Raises `_UnreadableJson`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
@@ -307,7 +308,7 @@ class _JsonReader:
         return JsonArray(self.span(start, self.position), tuple(items))
 
     def item_positions(self, start: int, pointer: str, close: str) -> Iterator[int]:
-        """Yield the position of each item of a list or object; the caller must then read it. Raises `_UnreadableJson`."""
+        """Yield the position of each item, which the caller must read; reports each `…`. Raises `_UnreadableJson`."""
         at = self.skip_space(start + 1)
         count = 0
         while self.text[at : at + 1] != close:
@@ -325,7 +326,7 @@ class _JsonReader:
         self.position = at + 1
 
     def read_comma(self, start: int, at: int, close: str) -> int:
-        """Return the position after a comma, or that of the closing bracket. Raises `_UnreadableJson` if there is neither."""
+        """Return the position after a comma or of the bracket; reports a last comma. Raises `_UnreadableJson`."""
         if self.text[at : at + 1] == close:
             return at
         if self.text[at : at + 1] != ",":
@@ -350,7 +351,7 @@ class _JsonReader:
         return self.stop("no-comma", at, at + 1, close)
 
     def read_string(self, start: int) -> JsonString:
-        """Read a string in double quotes. Raises `_UnreadableJson` if it is not closed, or has an invalid escape."""
+        """Read a string; half a surrogate pair is replaced and reported. Raises `_UnreadableJson` if it is broken."""
         match = _STRING.match(self.text, start)
         assert match is not None
         if not match.group(2):
@@ -364,7 +365,7 @@ class _JsonReader:
         return JsonString(span, value)
 
     def read_typographic(self, match: re.Match[str]) -> JsonString:
-        """Read a string in typographic quotes, and report them."""
+        """Read a string in typographic quotes, and report them; escapes are not decoded."""
         self.position = match.end()
         span = self.span(*match.span())
         self.report("typographic", span, match.group(), f'"{match[1]}"')
@@ -381,7 +382,7 @@ class _JsonReader:
         return self.stop("control", at, at + 1, name)
 
     def read_number(self, match: re.Match[str]) -> JsonNumber:
-        """Read a number; 0 in place of one out of range, which is reported. Raises `_UnreadableJson` if letters follow it."""
+        """Read a number, or 0 for one out of range, reported. Raises `_UnreadableJson` if letters follow it."""
         start, self.position = match.span()
         text = match.group()
         span = self.span(start, self.position)

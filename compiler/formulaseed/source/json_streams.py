@@ -40,7 +40,10 @@ class _JsonStreamReader(_JsonReader):
     """A reader of several values in one text."""
 
     def read_values(self, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
-        """Read the items of a list, or values one after another, as `read_json_values` does."""
+        """Read the items of a list, or values one after another. Returns them, and the faults outside of them.
+
+        Returns no values if the text is not JSON, and at most `most` + 1.
+        """
         values: list[FaultyValue] = []
         at = self.skip_space(0)
         try:
@@ -59,7 +62,10 @@ class _JsonStreamReader(_JsonReader):
         return values, self.faults
 
     def read_faulty_value(self, start: int, pointer: str) -> FaultyValue:
-        """Read a value with its own list of faults, instead of `faults`. Raises `_UnreadableJson` if nothing more can be read."""
+        """Read a value, and return it with its own list of faults, which are not added to `faults`.
+
+        Raises `_UnreadableJson` if nothing more can be read.
+        """
         outside = self.faults
         inside: list[JsonFault] = []
         self.faults = inside

@@ -38,7 +38,10 @@ class Source:
     _line_starts: list[int] = field(default_factory=list, repr=False)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, both counted from 1, columns in characters. Finds all lines the first time."""
+        """Return the line and column of an offset, both counted from 1, columns in characters.
+
+        Finds and keeps the starts of all lines the first time.
+        """
         starts = self._line_starts
         if not starts:
             starts.append(0)
@@ -47,7 +50,7 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """Return a line, counted from 1, without its line break."""
+        """Return a line, counted from 1, without its line break. Raises `IndexError` if there are fewer lines."""
         self.position(0)  # finds the lines
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
@@ -99,7 +102,7 @@ def one_line(text: str) -> str:
 
 
 def claim_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number appended if it is in `taken`, and add the result to `taken`."""
+    """Return the name, with a number from 2 on appended if it is in `taken`, and add the result to `taken`."""
     free = name
     number = 1
     while free in taken:

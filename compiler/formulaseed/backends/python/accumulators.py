@@ -27,7 +27,10 @@ _CANDIDATE = "candidate"
 
 
 def local_suffixes(aggregate: typed.Aggregate) -> list[str]:
-    """Return the suffixes of the locals that an aggregate needs beside the one with the name of its step."""
+    """Return the suffixes of the locals that an aggregate needs beside the one with the name of its step.
+
+    The last one is `candidate` if the operand must have a name, or if null operands are ignored.
+    """
     spelling = aggregate.entry.spellings[SPELLING_KEY]
     suffixes = [entry.suffix for entry in spelling.accumulators if entry.suffix != STATE]
     if spelling.names_value or aggregate.entry.ignores_null:
@@ -43,6 +46,7 @@ class AggregatePrinter:
     """
 
     def __init__(self, step: nodes.Step, locals: Mapping[str, Code], types: Mapping[str, Code], author: str) -> None:
+        """Look up the spelling of the aggregate and its locals. `step` must be an aggregate."""
         assert step.aggregate is not None
         self.step = step
         self.aggregate = step.aggregate
@@ -56,7 +60,10 @@ class AggregatePrinter:
         }
 
     def starts(self) -> list[tuple[Code, str]]:
-        """Return each accumulator, with its type if that must be declared, and its first value."""
+        """Return a pair for each accumulator: its local, with an annotation if it needs one, and its first value.
+
+        Zero is `0` without an operand or with an integer, else `0.0`.
+        """
         operand = self.aggregate.operand
         name = self.step.name
         zero = "0" if operand is None or operand.info.ty.base is Base.INTEGER else "0.0"
@@ -69,7 +76,10 @@ class AggregatePrinter:
         return starts
 
     def condition(self) -> Expr | None:
-        """Return the operand as one more condition of a row; None if the aggregate uses more than whether it holds."""
+        """Return the operand as one more condition of a row, negated if the aggregate looks for false ones.
+
+        Returns None if there is no operand, or if the aggregate uses the operand's value.
+        """
         operand = self.aggregate.operand
         if operand is None or self.spelling.updates_if is None:
             return None
@@ -78,7 +88,8 @@ class AggregatePrinter:
     def print_row(self, printer: ExpressionPrinter, *, tests_raise: bool) -> tuple[tuple[Block, ...], bool]:
         """Print the statements for a matching row, and return them with True if they may raise.
 
-        `tests_raise` says that a condition before them may raise: an infinite operand is then an error here, not in the total.
+        A null operand is skipped if the aggregate ignores null. `tests_raise` says that a condition before them may
+        raise: an infinite operand is then an error here, not in the total.
         """
         operand = self.aggregate.operand
         if operand is None or self.spelling.updates_if is not None:
@@ -104,7 +115,11 @@ class AggregatePrinter:
         return tuple(Statement(line) for line in _fill_lines(self.spelling.update, {**self.locals, **names}))
 
     def print_result(self) -> list[Block]:
-        """Print the statements after the loop, which compute the step's value from the accumulators."""
+        """Print the statements after the loop, which compute the step's value from the accumulators.
+
+        They check a total that may be infinite, and give the default, else None, if no row matched. An aggregate
+        without a pass is assigned its shortcut; the result may be no statement at all.
+        """
         local = self.locals[STATE]
         default = self.aggregate.default
         if not self.aggregate.needs_pass:
@@ -135,6 +150,10 @@ class _Operand:
     def __init__(
         self, aggregate: AggregatePrinter, operand: Expr, printer: ExpressionPrinter, tests_raise: bool
     ) -> None:
+        """Print the operand, with a check for infinity unless the total after the loop is checked.
+
+        The check is made here if `tests_raise`, if the operand may raise anyway, or if it is an integer.
+        """
         self.operand = operand
         self.printer = printer
         self.is_float = aggregate.entry.selects and aggregate.step.ty.base is Base.NUMBER
@@ -164,7 +183,10 @@ class _Operand:
 
 
 def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
-    """Print the statements before a loop: accumulators that begin with 0 share a statement, as many as fit on a line."""
+    """Print the statements before a loop, which set the accumulators to their first values.
+
+    Neighbours that begin with `0` and need no annotation share a statement, as many as fit on a line.
+    """
     lines: list[str] = []
     zeros = ""
     for target, start in (pair for printer in printers for pair in printer.starts()):
@@ -181,7 +203,7 @@ def print_starts(printers: Sequence[AggregatePrinter]) -> list[Block]:
 
 
 def convert_number(value: Value, ty: Type) -> Value:
-    """Return an integer as a float if the type is number; any other value as it is."""
+    """Return an integer as a float if `ty` is the type number; any other value as it is."""
     if ty.base is Base.NUMBER and isinstance(value, int):
         return float(value)
     return value

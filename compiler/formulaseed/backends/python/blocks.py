@@ -74,7 +74,7 @@ def strip_comments(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _strip_block_comments(block: Block) -> Block:
-    """Return a block, which must be no comment, without the comments inside."""
+    """Return a block without the comments inside. Raises `AssertionError` if the block is itself a comment."""
     match block:
         case IfStatement(branches, otherwise):
             bare = tuple(Branch(branch.condition, strip_comments(branch.body)) for branch in branches)

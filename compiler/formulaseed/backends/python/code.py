@@ -28,7 +28,11 @@ class Code(str):
 
 
 def literal(value: Value) -> Code:
-    """Return a Python literal of the value, on one line, in the quotes that black prefers."""
+    """Return a Python literal of the value, on one line.
+
+    A string is in the quotes that black prefers: double ones, unless they need more backslashes. An exponent has no
+    plus sign.
+    """
     text = repr(value)
     if isinstance(value, float):
         return Code(text.replace("e+", "e"))
@@ -48,7 +52,8 @@ def tuple_text(items: Sequence[str]) -> str:
 def fill(head: str, items: Sequence[str], brackets: str = "()", tail: str = "") -> Code:
     """Return `head`, printed items in brackets, and `tail`: on one line if that fits, else with items on full lines.
 
-    The full lines end with a comment by which black leaves them as they are. Spaces before `head` are the margin.
+    The full lines end with a comment by which black leaves them as they are. Spaces before `head` are the margin. A
+    single item in round brackets gets a comma, unless `head` ends with a name: it is a tuple then, not a call.
     """
     opening, closing = brackets[0], brackets[1]
     is_tuple = brackets == "()" and not re.search(r"\w$", head)
@@ -71,7 +76,7 @@ def fill(head: str, items: Sequence[str], brackets: str = "()", tail: str = "") 
 def spread(head: str, items: Sequence[str]) -> Code:
     """Return a call of `head` as black writes it: on one line if that fits, else with one line for each item.
 
-    If `head` ends with a space, what follows is a tuple. Spaces before `head` are the margin.
+    If `head` ends with a space, a tuple follows it in place of arguments. Spaces before `head` are the margin.
     """
     line = f"{head}({', '.join(items)})"
     if head.endswith(" "):
@@ -95,9 +100,9 @@ class CodeLine:
 
 
 def annotate(code: str, comment: str, margin: int) -> CodeLine:
-    """Return a line of code, which will be indented by `margin` characters, with its comment: behind it if that fits.
+    """Return a line of code with its comment: behind it if that fits, else wrapped in the lines above it.
 
-    An empty `comment` gives no comment.
+    The code will be indented by `margin` characters. An empty `comment` gives no comment.
     """
     if not comment or margin + len(code) + len(comment) + 4 <= LINE_LENGTH:
         return CodeLine(Code(code), Code(comment))
@@ -105,7 +110,11 @@ def annotate(code: str, comment: str, margin: int) -> CodeLine:
 
 
 def wrap(comment: str, margin: int) -> tuple[Code, ...]:
-    """Return a comment, which will be indented by `margin` characters, as one or more lines; none addresses a tool."""
+    """Return a comment, which will be indented by `margin` characters, as one or more lines.
+
+    A line after the first that could address a tool begins with `…`; the first is not checked. Raises `ValueError` if
+    `comment` is blank.
+    """
     first, *rest = textwrap.wrap(comment, COMMENT_LENGTH - margin - 4, break_on_hyphens=False)
     return (Code(first), *(Code(f"… {line}" if addresses_a_tool(line) else line) for line in rest))
 
@@ -125,7 +134,8 @@ def addresses_a_tool(comment: str) -> bool:
 def comment_text(text: str, width: int = MAX_COMMENT_TEXT) -> Code:
     """Return the text on one printable line of at most `width` characters, in which no inner `#` begins a directive.
 
-    The beginning may still be one: a caller checks `addresses_a_tool`, and puts a word of its own in front.
+    A longer text is cut off, and ends with `…`; characters that cannot be printed become escapes. The beginning may
+    still be a directive: a caller checks `addresses_a_tool`, and puts a word of its own in front.
     """
     if not text.isprintable():
         spaced = " ".join(text.split())

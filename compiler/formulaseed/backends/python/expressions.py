@@ -73,7 +73,7 @@ class ExpressionPrinter:
         return self.ensure_finite(self.print(expression, as_float=as_float))
 
     def ensure_finite(self, printed: Printed) -> Printed:
-        """Add a check that raises if the value is infinite; return `printed` as it is if it cannot be infinite."""
+        """Add a check that raises if the value is infinite; return `printed` itself if it cannot be infinite."""
         if not printed.may_be_infinite:
             return printed
         before, last = self._parted.get(printed.code, ([], printed))
@@ -108,7 +108,7 @@ class ExpressionPrinter:
         )
 
     def _print(self, expression: Expr) -> Printed:
-        """Print an expression by the kind of its node; integers stay integers."""
+        """Print an expression by the kind of its node; integers stay integers. It must be no aggregate."""
         match expression:
             case typed.Literal(value):
                 code = literal(value)
@@ -138,14 +138,14 @@ class ExpressionPrinter:
                 return self._print_list(expression)
 
     def _print_list(self, node: typed.List) -> Printed:
-        """Print a list as a tuple, or as the name of the constant that holds it."""
+        """Print a list as a tuple, or as the name of the constant in `self.constants` that holds it."""
         items = [self.print_finite(item) for item in node.items]
         code = Code(tuple_text([item.code for item in items]))
         code = self.constants.get(code, code)
         return Printed(code, operators.ATOM, raises=can_any_raise(items), depth=max_depth(items) + 1)
 
     def _print_presence(self, node: typed.Present) -> Printed:
-        """Print an operand with a check that raises if it is null."""
+        """Print an operand with a check that raises if it is null; a literal null is printed as the error."""
         if isinstance(node.operand, typed.Literal) and node.operand.value is None:
             kind = "string" if node.info.ty.base is Base.STRING else "number"
             return Printed(Code(f"_null_{kind}({self.step})"), operators.ATOM, raises=True, depth=1)
@@ -155,6 +155,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=True, is_float=inner.is_float, depth=inner.depth + 1)
 
     def _print_unary(self, node: typed.Unary) -> Printed:
+        """Print a sign before an operand, in brackets if it binds less tightly, or is a power."""
         inner = self.print(node.operand)
         # Black writes a power in brackets after a sign.
         precedence = operators.ATOM if inner.precedence == operators.POWER else operators.UNARY
@@ -162,7 +163,7 @@ class ExpressionPrinter:
         return replace(inner, code=code, precedence=operators.UNARY, depth=inner.depth_at(precedence))
 
     def _print_conditional(self, node: typed.Conditional, *, as_float: bool = False) -> Printed:
-        """Print `a if test else b`; a branch is checked for infinity here if the whole may be null."""
+        """Print `a if test else b`; both branches are checked for infinity here if the whole may be null."""
         test = self.print_finite(node.condition)
         then = self.print(node.then, as_float=as_float)
         otherwise = self.print(node.otherwise, as_float=as_float)
@@ -178,7 +179,7 @@ class ExpressionPrinter:
         return Printed(code, operators.CONDITIONAL, may_be_infinite, raises, is_float, depth)
 
     def _print_binary(self, node: typed.Binary) -> Printed:
-        """Print an arithmetic operation; operands that nest too deeply become parts."""
+        """Print an arithmetic operation; operands that nest deeper than `MAX_DEPTH` become parts."""
         left = self.print(node.left)
         right = self.print(node.right)
         if left.may_be_infinite and right.raises:
@@ -234,7 +235,7 @@ class ExpressionPrinter:
         return printed if is_float else self.ensure_finite(printed)
 
     def _print_helper(self, operation: Operation, arguments: list[Printed], is_whole: bool, is_float: bool) -> Printed:
-        """Print a call of the helper that raises if the operation has no value."""
+        """Print a call of the helper that raises if there is no value; `is_whole` chooses the one for integers."""
         spelling = operation.spellings.get(SPELLING_KEY, Spelling())
         name = (is_whole and spelling.whole_helper) or spelling.helper or helper_name(operation)
         checked = [self.ensure_finite(argument) for argument in arguments]
@@ -243,7 +244,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(checked) + 1)
 
     def _print_call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
-        """Print a call of a function; arguments that nest too deeply become parts."""
+        """Print a call; deep arguments become parts, and a conversion of a literal of its type is the literal."""
         first = node.arguments[0]
         is_literal = isinstance(first, typed.Literal) and first.info.ty == node.info.ty
         # `float(2.5)` and `int(7)` are their arguments.
@@ -256,7 +257,7 @@ class ExpressionPrinter:
         return self._prepend_parts(before, self._print_applied(node, arguments))
 
     def _print_coalesce(self, node: typed.Call, value: Printed, default: Printed) -> Printed:
-        """Print `value if value is not None else default`; a value that is not a name is first computed into a local."""
+        """Print `value if value is not None else default`, or a flag test if the default is a boolean literal."""
         flag = find_boolean_default(node)
         if flag is not None:
             return print_flag_test(value, "is not False" if flag else "is True")
@@ -382,7 +383,7 @@ def _list_sides(node: typed.Comparison) -> tuple[Expr, ...]:
 
 
 def _is_null_test(node: typed.Comparison) -> bool:
-    """Return True if the first side is null, or the second is null or a list of nulls."""
+    """Return True if the first side is null, or the second is null, or a list of nulls or empty."""
     first, *items = [isinstance(side, typed.Literal) and side.value is None for side in _list_sides(node)]
     return first or all(items)
 

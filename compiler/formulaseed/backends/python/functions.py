@@ -52,6 +52,10 @@ def plan_helpers() -> list[FunctionHelper]:
 
 
 def _plan_helper(function: Function) -> FunctionHelper:
+    """Return the helper of a function that may fail, which must have exactly one failure with a test.
+
+    Raises `ValueError` if it has none, or more than one.
+    """
     names = function.parameters
     spelling = function.spelling(SPELLING_KEY)
     call = f"{function.name}({', '.join(f'{{{name}!r}}' for name in names)})"
@@ -70,7 +74,7 @@ def _plan_helper(function: Function) -> FunctionHelper:
 
 
 def find_boolean_default(node: Expr) -> bool | None:
-    """Return `True` or `False` for a `coalesce` of a boolean with this literal as the default; None for any other node."""
+    """Return the literal default of a `coalesce` of a boolean: True or False; None for any other node."""
     if not isinstance(node, typed.Call) or not FUNCTIONS[node.function].replaces_null or node.info.ty != BOOLEAN:
         return None
     match node.arguments[1]:
@@ -80,7 +84,10 @@ def find_boolean_default(node: Expr) -> bool | None:
 
 
 def find_native_call(expression: Expr) -> typed.Call | None:
-    """Return the only call in the expression that can fail, if Python refuses it with a `ValueError`; otherwise None."""
+    """Return the only call that can fail, if Python refuses it with a `ValueError`; otherwise None.
+
+    Returns None, too, if no call of the expression can fail, or several can.
+    """
     calls = [node for node in typed.walk(expression) if isinstance(node, typed.Call) and not node.is_safe]
     if len(calls) != 1 or not FUNCTIONS[calls[0].function].spelling(SPELLING_KEY).is_refused:
         return None
@@ -96,7 +103,10 @@ class SpelledNames(NamedTuple):
 
 
 def find_spelled_names() -> SpelledNames:
-    """Find the names of Python in the spellings of all functions and aggregates."""
+    """Find the names of Python in the spellings of all functions and aggregates.
+
+    Functions that are operators or are folded are left out.
+    """
     texts = [
         function.spelling(SPELLING_KEY).text
         for function in FUNCTIONS.values()

@@ -45,7 +45,11 @@ _CONSTANTS: dict[KindName, tuple[str, str]] = {
 
 
 def read_identity(source: str) -> Identity | None:
-    """Return the identity of the module with this text; None if the text is not a generated module, nor the tests of one."""
+    """Return the identity of the module with this text; None if it is neither a generated module nor tests of one.
+
+    A text that is no valid Python also gives None. The text is never run. Tests, which have the kind `seed`, are named
+    after the module that they test.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in somebody else's strings
@@ -66,7 +70,10 @@ def read_identity(source: str) -> Identity | None:
 
 
 def _find_tested_module(tree: ast.Module) -> str | None:
-    """Return the path, relative to the file's folder, of the module that generated tests are for; None for other files."""
+    """Return the path of the module that generated tests are for, relative to their folder; None for other files.
+
+    It is the third argument of the first top-level assignment of a call of `seed_tests`.
+    """
     for node in tree.body:
         match node:
             case ast.Assign(value=ast.Call(func=ast.Name("seed_tests"), args=[_, _, ast.Constant(str(module))])):
@@ -107,13 +114,19 @@ def find_earlier_style(source: str) -> str | None:
 
 
 def _find_header(docstring: str) -> re.Match[str] | None:
-    """Return the match of the first line that is a header; None if no line is one."""
+    """Return the match of the first line that is a header of any style; None if no line is one.
+
+    The match has the groups `style` and `path`, of which the path may be None.
+    """
     matches = (header.fullmatch(line.strip()) for line in docstring.splitlines() for header in _HEADERS)
     return next((match for match in matches if match is not None), None)
 
 
 def _string_constants(tree: ast.Module) -> dict[str, str]:
-    """Return the top-level constants of the module that are strings, with or without an annotation, by name."""
+    """Return the top-level constants of the module that are strings, with or without an annotation, by name.
+
+    The last assignment to a name wins.
+    """
     strings: dict[str, str] = {}
     for node in tree.body:
         match node:
@@ -125,7 +138,7 @@ def _string_constants(tree: ast.Module) -> dict[str, str]:
 
 
 def insert_hash(source: str) -> str:
-    """Return the module with the hash of its text in the line that the template has for it."""
+    """Return the module with the hash of its text in the line for it; without such a line, the module as it is."""
     return _HASH_LINE.sub(f'{HASH_CONSTANT}: Final = "{hash_body(source)}"\n', source, count=1)
 
 

@@ -38,7 +38,7 @@ class _Foreign(Exception):
 
 
 def find_foreign(tree: ast.Module, dialect: Dialect) -> str | None:
-    """Return the line and the fault of the first syntax, name or import that the dialect does not allow; None if none is."""
+    """Return the line and the fault of the first part that the dialect does not allow, in words; None if none is."""
     try:
         _Checker(tree, dialect).check_module()
     except _Foreign as error:
@@ -71,6 +71,7 @@ class _Checker:
     """
 
     def __init__(self, tree: ast.Module, dialect: Dialect) -> None:
+        """Note the statements of the module, without a docstring. Nothing is checked before `check_module`."""
         self.dialect = dialect
         self.callables = dialect.callables()
         self.methods = dialect.methods()
@@ -85,7 +86,10 @@ class _Checker:
         """The fields of all classes."""
 
     def check_module(self) -> None:
-        """Check the statements of the module, after registering all names that they define."""
+        """Check the statements of the module, after registering all names that they define.
+
+        Raises `_Foreign` at the first fault, or if the module does not import `annotations` from `__future__`.
+        """
         for statement in self.body:
             self._define(statement)
         if "annotations" not in self.imports:
@@ -105,7 +109,11 @@ class _Checker:
     # --- definitions
 
     def _define(self, statement: ast.stmt) -> None:
-        """Register the names that a top-level statement defines. Raises `_Foreign` for a statement that defines none."""
+        """Register the names that a top-level statement defines.
+
+        Raises `_Foreign` for a statement that defines none, for a class without one of the dialect's bases, and for a
+        name that is taken. The value of an assignment is not checked here.
+        """
         match statement:
             case ast.Import():
                 self._define_module(statement)
@@ -125,7 +133,7 @@ class _Checker:
                 raise _Foreign(statement, "a module does nothing when it is imported")
 
     def _define_module(self, statement: ast.Import) -> None:
-        """Register a module that is imported as a whole, under its own name and in a statement of its own."""
+        """Register a module that is imported whole. Raises `_Foreign` if it is unknown, renamed, or not alone."""
         for name in statement.names:
             if len(statement.names) > 1 or name.name not in self.dialect.modules or name.asname:
                 allowed = ", ".join(f"`{module}`" for module in self.dialect.modules)
@@ -142,7 +150,7 @@ class _Checker:
             self._define_name(statement, name.name, self.imports)
 
     def _define_fields(self, body: list[ast.stmt]) -> None:
-        """Register the fields of a class. Raises `_Foreign` for a name that is private, a frame's, or repeated."""
+        """Add the fields of a class to `self.fields`. Raises `_Foreign` for a private, repeated or frame's name."""
         own_fields: set[str] = set()
         for statement in body:
             match statement:
@@ -153,7 +161,7 @@ class _Checker:
         self.fields |= own_fields
 
     def _define_name(self, node: ast.AST, name: str, kind: set[str]) -> None:
-        """Add a name to the set `kind`, unless the module or Python has it already."""
+        """Add a name to the set `kind`. Raises `_Foreign` if the module defines it already, or it is Python's own."""
         if name in self.modules | self.imports | self.constants | self.functions | self.classes.keys():
             raise _Foreign(node, f"`{name}` is defined twice")
         if name in PYTHON_NAMES or name.startswith("__"):
@@ -168,7 +176,10 @@ class _Checker:
             self._check_constant(part)
 
     def _constant_parts(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
-        """Return the parts of a constant that remain to be checked. Raises `_Foreign` if the value is no constant."""
+        """Return the parts of a constant that remain to be checked; none for a literal, a type, or no value.
+
+        Raises `_Foreign` if the value is no constant.
+        """
         match value:
             case None | ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant()):
                 return ()
@@ -202,7 +213,7 @@ class _Checker:
         return any(name in kind for kind in names) and name not in _NOT_TYPES
 
     def _check_annotation(self, annotation: ast.expr | None) -> None:
-        """Check that an annotation is a plain type, or absent."""
+        """Check that an annotation is a plain type, or absent. Raises `_Foreign` if it is neither."""
         if annotation is None or (isinstance(annotation, ast.Name) and self._is_type(annotation.id)):
             return
         for node in ast.walk(annotation):
@@ -212,9 +223,9 @@ class _Checker:
                 raise _Foreign(node, f"the name `{node.id}` is not defined in the module")
 
     def _check_class(self, node: ast.ClassDef) -> None:
-        """Check a class definition: a record with fields or, under one of the names of `classes`, an error with an `__init__`.
+        """Check a class: a record with fields or, with another base than `NamedTuple`, an error with an `__init__`.
 
-        Raises `_Foreign` for any other class.
+        Raises `_Foreign` for anything else in its body but a docstring at the beginning.
         """
         base = self.classes[node.name]
         for index, statement in enumerate(node.body):
@@ -232,7 +243,10 @@ class _Checker:
     # --- functions
 
     def _check_function(self, function: ast.FunctionDef, is_method: bool = False) -> None:
-        """Check the signature, the names and the body of a function."""
+        """Check the signature, the names and the body of a function. Raises `_Foreign` at the first fault.
+
+        `is_method` says that the first argument is the object, whose attributes an `__init__` may set.
+        """
         arguments = self._check_arguments(function)
         nodes = list(self._checked_nodes(function))
         variables = self._check_names(function, nodes, {argument.arg for argument in arguments})
@@ -243,7 +257,11 @@ class _Checker:
                 self._check_form(node, scope)
 
     def _check_arguments(self, function: ast.FunctionDef) -> list[ast.arg]:
-        """Check the signature of a function, and return its arguments."""
+        """Check the signature of a function, and return its arguments, those with stars last.
+
+        Raises `_Foreign` for decorators, for arguments by keyword or by position only, for starred ones that the
+        dialect does not name, and for a default that is no constant.
+        """
         signature = function.args
         variadic = [argument for argument in (signature.vararg, signature.kwarg) if argument is not None]
         is_foreign = any(argument.arg not in self.dialect.variadic_arguments for argument in variadic)
@@ -260,7 +278,11 @@ class _Checker:
         return arguments
 
     def _checked_nodes(self, function: ast.FunctionDef) -> Iterator[ast.AST]:
-        """Yield every node of a function's body whose kind is allowed. Checks annotations, but does not yield them."""
+        """Yield every node of a function's body, except annotations, which are checked.
+
+        Raises `_Foreign`, while iterating, for syntax, a caught exception or a context manager that the dialect does
+        not have.
+        """
         stack: list[ast.AST] = list(function.body)
         while stack:
             node = stack.pop()
@@ -332,7 +354,7 @@ class _Checker:
                 raise _Foreign(node, "only a part of a long formula is named on the way")
 
     def _check_attribute(self, node: ast.Attribute, scope: _FunctionScope) -> None:
-        """Check that an attribute is known, and that only an `__init__` sets those of its object."""
+        """Check that an attribute is known, and only set on an `__init__`'s own object. Raises `_Foreign` if not."""
         match node:
             case ast.Attribute(ast.Name(module), name, context) if module in self.dialect.modules:
                 if name not in self.dialect.members(module) or not isinstance(context, ast.Load):
@@ -347,12 +369,12 @@ class _Checker:
 
 
 def is_docstring(statement: ast.stmt) -> bool:
-    """Return True if the statement is a literal, as a docstring is."""
+    """Return True if the statement is a literal of any type, as a docstring is."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _find_parts(node: ast.AST) -> list[ast.expr]:
-    """Return the parts of `(part := …, part_2 := …, value)[-1]`, which computes them before the value."""
+    """Return the parts of `(part := …, part_2 := …, value)[-1]`, computed before the value; none for other nodes."""
     match node:
         case ast.Subscript(ast.Tuple([*parts, _]), ast.UnaryOp(ast.USub(), ast.Constant(1))):
             return [part for part in parts if isinstance(part, ast.NamedExpr) and _PART_NAME.fullmatch(part.target.id)]

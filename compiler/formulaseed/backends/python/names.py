@@ -65,8 +65,9 @@ def taken_modules() -> frozenset[str]:
 def module_name(task_name: str) -> str:
     """Return the name of a task's module, such as `g1a_v2` for `G1a-v2`, and `cafe` for `Café`.
 
-    A hash of the task's name makes the name unique if letters or symbols other than accents are lost, or if the name is too
-    long. The suffix `_module` marks a name that an installed module or a tool has, such as `requests_module`.
+    A hash of the task's name makes the name unique if letters, digits or symbols other than accents are lost, or if the
+    name is empty or too long. `task_` precedes a digit or the word `test`. The suffix `_module` marks a name that is a
+    keyword, or that an installed module or a tool has, such as `requests_module`.
     """
     decomposed = unicodedata.normalize("NFKD", task_name)
     plain = decomposed.encode("ascii", "ignore").decode("ascii")
@@ -117,13 +118,13 @@ class Names:
         return self._add(_make_identifier("".join(word[0].upper() + word[1:].lower() for word in words), "Value"))
 
     def add_field(self, name: str) -> Code:
-        """Add and return a name for a field of a NamedTuple: `name` itself if Python allows it."""
+        """Add and return a name for a field of a NamedTuple: `name` itself if Python allows it and it is free."""
         if name.startswith("_") or name in _RECORD_NAMES | _TYPE_NAMES or keyword.iskeyword(name):
             return self._add(_make_identifier(name, "field"))
         return self._add(f"{name}_" if name in FRAME_NAMES else name)
 
     def _add(self, name: str) -> Code:
-        """Add and return `name`, with a number behind it if it is taken."""
+        """Add and return `name`; if it is taken, with the first free number behind it, from `_2`."""
         candidate = name
         number = 1
         while candidate in self._taken:
@@ -134,7 +135,10 @@ class Names:
 
 
 def _make_identifier(name: str, fallback: str) -> str:
-    """Return `name` as an identifier that hides nothing of Python. `fallback` replaces an empty name, and precedes a digit."""
+    """Return `name` as an identifier that hides nothing of Python, without underscores at its ends.
+
+    `fallback` replaces an empty name, and precedes a digit. A name of Python's own gets an underscore behind it.
+    """
     name = name.strip("_") or fallback
     if name[0].isdigit():
         name = f"{fallback}_{name}"

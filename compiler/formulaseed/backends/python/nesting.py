@@ -94,7 +94,11 @@ class _Nesting:
     """The filters that are tested in place."""
 
     def build_blocks(self, items: Sequence[Guarded], depth: int = 0) -> list[Block]:
-        """Nest the items under the tests that they share. Adds the filters that it opens to `self.opened`."""
+        """Nest the items under the tests that they share. Adds the filters that it opens to `self.opened`.
+
+        Items stay in their order, except those that join an earlier one. From the depth `MAX_NESTED_TESTS` on, each
+        item keeps its own tests.
+        """
         parts: list[_GuardedBlocks] = []
         remaining = list(items)
         while remaining:
@@ -115,9 +119,10 @@ class _Nesting:
         return _join_branches(parts)
 
     def _choose_test(self, items: Sequence[Guarded]) -> tuple[Test | None, list[Guarded], set[str]]:
-        """Return the test that the first item shares with the most others, all of these, and the filters to open for it.
+        """Return the test that the first item shares with most others, all of these, and the filters to open for it.
 
-        The test is None if the first item shares none.
+        The test is None, and the items are the first alone, if the first item shares none. The first of several equal
+        tests wins.
         """
         best: tuple[Test | None, list[Guarded], set[str]] = None, [items[0]], set()
         tests = [*items[0].tests]
@@ -140,7 +145,10 @@ class _Nesting:
         return content[0] is test or (test.moves and not any(other.printed.raises for other in content))
 
     def _collect_group(self, items: Sequence[Guarded], test: Test, opened: set[str]) -> list[Guarded]:
-        """Return the items that have the test, or a filter in `opened`, and may move up to the first of them."""
+        """Return the items that have the test, or a filter in `opened`, and may move up to the first of them.
+
+        The result is empty if the first item does not fit. An item that may raise does not move past another that may.
+        """
         group: list[Guarded] = []
         passed_raises = False
         for item in items:
@@ -154,7 +162,7 @@ class _Nesting:
         return group
 
     def _remaining_test(self, name: str, test: Test) -> Test | None:
-        """Return one test for the other conditions of the filter `name`; None if it tests nothing else."""
+        """Return one test for all other conditions of the filter `name`; None if it tests nothing else."""
         rest = [other for other in self.filters[name] if other is not test]
         if not rest:
             return None
@@ -183,7 +191,8 @@ def _replace_tests(tests: Sequence[Test], shared: Test, rests: Mapping[str, Test
 def _join_branches(parts: Sequence[_GuardedBlocks]) -> list[Block]:
     """Return the blocks of the parts; neighbours that exclude one another become branches of one `if` statement.
 
-    The second of two opposites becomes its `else`.
+    The second of two opposites becomes the `else` of the first. A part without tests is placed as it is, and ends the
+    statement.
     """
     blocks: list[Block] = []
     chain: list[_GuardedBlocks] = []
@@ -204,7 +213,10 @@ def _join_branches(parts: Sequence[_GuardedBlocks]) -> list[Block]:
 
 
 def _build_branch(part: _GuardedBlocks) -> Branch:
-    """Return the branch for a part; if its first test is never true, the others are left out."""
+    """Return the branch for a part, with the labels of its tests as comment.
+
+    If the code of its first test is `False`, that is the whole condition.
+    """
     tests = part.tests
     condition = tests[0].code
     if len(tests) > 1 and condition != "False":
@@ -214,7 +226,10 @@ def _build_branch(part: _GuardedBlocks) -> Branch:
 
 
 def _are_exclusive(first: _GuardedBlocks, second: _GuardedBlocks) -> bool:
-    """Return True if one field equals different literals in the two parts, and no test of them can raise."""
+    """Return True if one field equals different literals in the two parts, and no test of them can raise.
+
+    Only tests of the form `field == literal` count.
+    """
     if any(test.printed.raises for test in (*first.tests, *second.tests)):
         return False
     literals = dict(filter(None, map(_find_equality, first.tests)))
@@ -223,7 +238,7 @@ def _are_exclusive(first: _GuardedBlocks, second: _GuardedBlocks) -> bool:
 
 
 def _find_equality(test: Test) -> tuple[Symbol, object] | None:
-    """Return the symbol and the literal that a test compares with `==`; None for any other test."""
+    """Return the symbol and the literal of a test `symbol == literal`, in this order; None for any other test."""
     match test.expression:
         case typed.Comparison(typed.Ref(symbol), ("==",), (typed.Literal(value),)):
             return symbol, value
@@ -232,7 +247,10 @@ def _find_equality(test: Test) -> tuple[Symbol, object] | None:
 
 
 def _are_opposite(first: Sequence[Test], second: Sequence[Test]) -> bool:
-    """Return True for two single tests of which exactly one holds, whatever the values are, and which do not raise."""
+    """Return True for two single tests of which exactly one holds, whatever the values are, and which do not raise.
+
+    An order such as `<` has no opposite if a side may be null, since neither `<` nor `>=` holds for null.
+    """
     if len(first) != 1 or len(second) != 1 or first[0].printed.raises or second[0].printed.raises:
         return False
     match first[0].expression, second[0].expression:

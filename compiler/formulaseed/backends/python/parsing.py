@@ -28,7 +28,10 @@ _CLASSES = {Base.INTEGER: "int", Base.NUMBER: "float", Base.BOOLEAN: "bool", Bas
 
 
 def print_bounds(field: RowField | nodes.Parameter) -> tuple[Code, Code] | None:
-    """Print the least and the greatest number that a field takes; None if it declares neither."""
+    """Print the least and the greatest number that a field takes; None if it declares neither.
+
+    The general limit of its type stands for a bound that is not declared. An `InputField` has none.
+    """
     if isinstance(field, nodes.InputField) or (field.minimum is None and field.maximum is None):
         return None
     greatest = limits.INTEGER_MAX if field.ty.base is Base.INTEGER else limits.INPUT_MAX
@@ -66,8 +69,8 @@ def print_field_reader(
 ) -> Code:
     """Print the expression that reads a field from JSON, or raises a `DataError` that names the field.
 
-    `choices` is the set of an enum's values, None for any other type. `local` holds the value if it was fetched before;
-    otherwise it is None.
+    `section` is the field's namespace. `choices` is the set of an enum's values, None for any other type. `local` holds
+    the value if it was fetched before; otherwise it is None. A field that is null or has a default may be left out.
     """
     place = literal(f"{section}.{field.name}")
     key = literal(field.name)
@@ -98,7 +101,8 @@ def plan_straight_reader(
 ) -> StraightReader:
     """Return the code by which `parse_row` first tries to read a row.
 
-    `choices` has the name of the set of each enum's values; `taken` are names that no local may have.
+    `choices` has the name of the set of each enum's values; `taken` are names that no local may have. Fetches without a
+    default share assignments, and come first.
     """
     sections = list(dict.fromkeys(map(_section, fields)))
     names = Names((*taken, "row", *sections))
@@ -134,9 +138,10 @@ def plan_straight_reader(
 
 
 def _join_tests(tests: Sequence[str], margin: int) -> Code:
-    """Join tests by `and` as black writes them: on one line if that fits behind `margin` characters, else one on each line.
+    """Join tests by `and` as black writes them: on one line if that fits, else one on each line.
 
-    Two tests stay on one line: black may split the last one instead, so that it must format them.
+    `margin` is the number of characters before them. Two tests stay on one line, however long: black may split the last
+    one instead, so that it must format them. Returns empty code if there are no tests.
     """
     if len(tests) <= 1:
         return Code("".join(tests))
@@ -153,7 +158,10 @@ def _section(field: RowField) -> str:
 
 
 def _join_fetches(fields: Sequence[tuple[Code, str]]) -> list[Fetch]:
-    """Return the assignments of values to their locals, with as many values in each as fit on a line."""
+    """Return the assignments of values to their locals, with as many values in each as fit on a line.
+
+    The order is kept, and each assignment has at least one value.
+    """
     fetches: list[Fetch] = []
     while fields:
         count = len(fields)
@@ -166,7 +174,10 @@ def _join_fetches(fields: Sequence[tuple[Code, str]]) -> list[Fetch]:
 
 
 def _print_test(field: RowField, local: Code, choices: Mapping[tuple[str, ...], Code]) -> str:
-    """Print the condition under which the local holds a value of the field."""
+    """Print the condition under which the local holds a value of the field, also null if the field may be null.
+
+    `choices` must have the set of an enum's values.
+    """
     if field.ty.values is not None:
         test = f"{local} in {choices[field.ty.values]}"
     else:
@@ -175,7 +186,11 @@ def _print_test(field: RowField, local: Code, choices: Mapping[tuple[str, ...], 
 
 
 def _print_type_tests(field: RowField, local: Code) -> list[str]:
-    """Print the conditions on the type of the local, and on its bounds if it is a number."""
+    """Print the conditions on the type of the local, and on its bounds if it is a number.
+
+    A number without declared bounds is tested against the limits of its type. An integer passes for a number, unless
+    the field may be null.
+    """
     tests = [f"type({local}) is {_CLASSES[field.ty.base]}"]
     # An integer for a number that may be null is left to the field's own reader.
     if field.ty.base is Base.NUMBER and not field.ty.nullable:

@@ -81,7 +81,10 @@ def plan_module(
 def plan_both_builds(
     plan_variables: Callable[..., Variables], path: str, sha256: str, style: str
 ) -> tuple[Variables, Variables]:
-    """Return the variables of a module, and those of its comment-free build, whose header states no path."""
+    """Return the variables of a module, and those of its comment-free build, whose header states no path.
+
+    `plan_variables` is called for each with the header, `sha256`, and `bare`: True for the comment-free build.
+    """
     variables = plan_variables(print_header(path, style), sha256, bare=False)
     return variables, plan_variables(print_header("", style), sha256, bare=True)
 
@@ -90,6 +93,7 @@ class _SeedPlanner:
     """The plan of one program: the names, types and code of which the variables of both builds consist."""
 
     def __init__(self, program: nodes.Program) -> None:
+        """Plan all names, types and code of the program, which both builds share."""
         self.program = program
         used = program.used()
         self.inputs = program.row_fields()
@@ -125,7 +129,7 @@ class _SeedPlanner:
         return [field for field_kind, field in self.inputs if field_kind is kind]
 
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
-        """Return the variables of the template; without descriptions and comments if `bare`."""
+        """Return the template's variables, without descriptions and comments if `bare`. `version` may be None."""
         program = self.program
         title = f"{program.task_name}, version {program.version}" if program.version else ""
         return {
@@ -142,7 +146,7 @@ class _SeedPlanner:
         }
 
     def _records(self, bare: bool) -> Variables:
-        """Return the types of values, and the records of rows, contexts, parameters, steps and results."""
+        """Return the types of values, and the records of rows, contexts, parameters, steps and results, by name."""
         aliases = [*self.aliases.values()]
         if bare:
             aliases = [alias.strip_comments() for alias in aliases]
@@ -160,7 +164,7 @@ class _SeedPlanner:
         }
 
     def _computation(self, bare: bool) -> Variables:
-        """Return the constants, and the statements that compute the steps and the evidence."""
+        """Return the constants, tables and statements for the steps and the evidence; no comments if `bare`."""
         computation, evidence = self.computation, self.evidence
         if bare:
             computation = [*strip_comments(computation)]
@@ -215,7 +219,7 @@ class _SeedPlanner:
                 yield replace(line, above=(*above, *line.above))
 
     def _input_names(self) -> list[Code]:
-        """Print the names of all fields and parameters that the seed declares, by their sections in JSON."""
+        """Print the names of declared inputs by their sections in JSON, without standard fields or empty sections."""
         entries = []
         for kind in INPUT_KINDS:
             known = FIELDS_BY_NAMESPACE.get(kind.value, {})
@@ -252,7 +256,7 @@ class _SeedPlanner:
     # --- records
 
     def _plan_row(self) -> list[FieldView]:
-        """Return the fields of `Row`, prefixed if an extraction and a meta field have the same name."""
+        """Return the fields of `Row`; an extraction and a meta field with the same name get prefixes."""
         names = Names()
         both = {f.name for f in self.fields} & {f.name for f in self.meta}
         views = []
@@ -280,7 +284,7 @@ class _SeedPlanner:
     # --- tables and names
 
     def _plan_tables(self) -> list[TableView]:
-        """Return the tables of the lookups, in the order of their steps."""
+        """Return the lookups' tables, in the order of their steps; for `substring_max`, the highest value first."""
         tables = []
         for step in self.steps:
             if isinstance(step.operation, nodes.Lookup):
@@ -383,7 +387,7 @@ def _print_path_reading(field: nodes.InputField) -> Code:
 
 
 def _describe_bounds(parameter: nodes.Parameter) -> str:
-    """Return the bounds of a parameter as a sentence; empty if it has none."""
+    """Return the bounds of a parameter as a sentence without a full stop; empty if it has none."""
     low = parameter.minimum
     high = parameter.maximum
     if low is not None and high is not None:

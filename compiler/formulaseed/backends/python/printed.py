@@ -65,13 +65,13 @@ def print_flag_test(flag: Printed, test: str) -> Printed:
 
 
 def print_after_all(parts: Sequence[Printed], result: bool) -> Printed:
-    """Print the constant `result`, after code that is evaluated because it may raise."""
+    """Print the constant `result`, after code that is evaluated because it may raise; alone if `parts` is empty."""
     code = Code(f"({', '.join(part.code for part in parts)}, {result})[-1]" if parts else str(result))
     return Printed(code, operators.ATOM, raises=can_any_raise(parts), depth=max_depth(parts) + 1)
 
 
 def join_printed(word: str, precedence: int, parts: Sequence[Printed]) -> Printed:
-    """Join operands with `and` or `or`; a single one is returned as it is."""
+    """Join operands with `word`, `and` or `or`; a single one is returned as it is. `parts` must not be empty."""
     if len(parts) == 1:
         return parts[0]
     code = Code(f" {word} ".join(part.code_at(precedence + 1) for part in parts))

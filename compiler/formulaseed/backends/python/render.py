@@ -95,6 +95,7 @@ def _render_template(name: str, variables: Variables) -> str:
 
 @cache
 def _environment() -> Environment:
+    """Return the environment of the templates, always the same. It refuses unknown variables and raw text."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -132,7 +133,11 @@ _UNSPLIT_LINE = re.compile(r'\s*(?:#|"""|"(?:[^"\\]|\\.)*",  #)')
 
 
 def needs_black(source: str) -> bool:
-    """Return True if a line is too long: all other code is printed as black prints it, and black takes long to import."""
+    """Return True if black must split a line that is too long.
+
+    Comments, docstrings, commented literals and lines that end with `# fmt: skip` do not count. All other code is
+    printed as black prints it, and black takes long to import.
+    """
     lines = [line for line in source.split("\n") if len(line) > LINE_LENGTH]
     return any(not (line.endswith("# fmt: skip") or _UNSPLIT_LINE.match(line)) for line in lines)
 
@@ -144,7 +149,7 @@ def format_body(source: str) -> str:
 
 
 def _run_black(source: str) -> str:
-    """Format a part of a module by black, whose version is pinned to the year of the emission style."""
+    """Return a part of a module as black writes it, without a line end; the code is that of Python 3.11."""
     import black
     from black.mode import TargetVersion
 
@@ -171,7 +176,10 @@ class _HelperSource:
 
 @cache
 def _load_static_helpers() -> dict[str, _HelperSource]:
-    """Return the helpers of our modules by their names in a generated module, in the order of the files."""
+    """Return the helpers of our modules by their names in a generated module, in the order of the files.
+
+    All but the public ones get an underscore in front of their names. The result is kept: callers must not change it.
+    """
     sources = [Path(str(module.__file__)).read_text(encoding="utf-8") for module in _HELPER_MODULES]
     private = {name for source in sources for name in _parse_helpers(source) if name[0] != "_"} - _PUBLIC_HELPERS
     helpers: dict[str, _HelperSource] = {}
@@ -181,7 +189,10 @@ def _load_static_helpers() -> dict[str, _HelperSource]:
 
 
 def _hide_names(source: str, names: Collection[str]) -> str:
-    """Put an underscore in front of `names`: of constants, of functions that are called, and of names in backticks."""
+    """Put an underscore in front of `names`: of constants, of functions that are called, and of names in backticks.
+
+    Names behind a dot are left as they are.
+    """
     functions = "|".join(name for name in names if not name.isupper())
     constants = "|".join(name for name in names if name.isupper())
     return re.sub(rf"(?<![\w.])(?=(?:{functions})[(`]|(?:{constants})\b)", "_", source)
@@ -200,7 +211,10 @@ def render_function_helpers() -> str:
 
 
 def _parse_helpers(source: str) -> dict[str, _HelperSource]:
-    """Return the functions, classes and constants that a module defines, by name, in the order of the source."""
+    """Return the functions, classes and constants that a module defines, by name, in the order of the source.
+
+    Other statements, such as imports, are skipped.
+    """
     lines = source.splitlines()
     helpers: dict[str, _HelperSource] = {}
     for node in ast.parse(source).body:
@@ -223,7 +237,8 @@ def _find_names(node: ast.AST) -> set[str]:
 def _find_helpers(body: str, template: Template) -> tuple[str, Imports]:
     """Return the source of the helpers that a module needs, and the imports of the whole module.
 
-    It needs the helpers that its body uses, those that all modules of the template have, and those that helpers use.
+    It needs the helpers that its body uses, the types of JSON, those that all modules of the template have, and those
+    that helpers use. They keep the order of the files.
     """
     helpers = _load_helpers()
     used = _find_used_names(body)
@@ -238,7 +253,7 @@ def _find_helpers(body: str, template: Template) -> tuple[str, Imports]:
 
 
 def _find_used_names(body: str) -> set[str]:
-    """Return the names that a module's body reads, except the variables of its functions."""
+    """Return the names that a module's body reads, except those that any of its functions assigns."""
     used: set[str] = set()
     variables: set[str] = set()
     for statement in ast.parse(body).body:
@@ -250,7 +265,7 @@ def _find_used_names(body: str) -> set[str]:
 
 
 def _lay_out(helpers: list[_HelperSource]) -> str:
-    """Join the helpers with two blank lines around functions and classes, as black does."""
+    """Join at least one helper, with two blank lines around functions and classes, as black does."""
     text = helpers[0].source
     for before, helper in pairwise(helpers):
         text += ("\n\n\n" if before.is_block or helper.is_block else "\n") + helper.source
@@ -258,7 +273,7 @@ def _lay_out(helpers: list[_HelperSource]) -> str:
 
 
 def _plan_imports(used: set[str]) -> Imports:
-    """Return the imports of the names in use."""
+    """Return the imports of the names in use, in a fixed order; a module without such a name is left out."""
     members = []
     for module, names in _IMPORTED_MEMBERS.items():
         imported = [name for name in names if name in used]

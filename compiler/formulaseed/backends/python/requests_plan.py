@@ -47,6 +47,10 @@ def plan_requests(program: Requests, *, path: str, sha256: str, style: str) -> t
 
 
 def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool) -> Variables:
+    """Return the variables of the template; without descriptions and comments if `bare`.
+
+    Equal evidence is planned once. Requests without a gold restaurant are left out of `gold`.
+    """
     keys: dict[Evidence, Code] = {}
     condition_lines = _condition_lines(program, keys, bare=bare)
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
@@ -67,7 +71,11 @@ def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool)
 
 
 def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
-    """Return the entry of each distinct piece of evidence, and add the evidence with its key, a literal, to `keys`."""
+    """Return the entry of each distinct piece of evidence, and add the evidence with its key, a literal, to `keys`.
+
+    The first request that uses the evidence decides its key and place. Each has a comment, except evidence of
+    attributes; none has one if `bare`.
+    """
     names = Names(FRAME_NAMES)
     lines: list[CodeLine] = []
     for condition in (leaf for request in program.requests for leaf in conditions(request.structure)):
@@ -86,7 +94,7 @@ def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: boo
 
 
 def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
-    """Return the entry of a request, below a comment with its text or shorthand unless `bare`."""
+    """Return the entry of a request, below a comment with its text, or else its shorthand, unless `bare`."""
     entry = Code(f"{literal(request.id)}: {_print_node(request.structure, keys)},")
     if bare:
         return CodeLine(entry)
@@ -99,7 +107,7 @@ def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool
 
 
 def _print_node(node: Node, keys: Mapping[Evidence, Code]) -> Code:
-    """Print the expression of a structure: `and_` and `or_` over `has[key]`.
+    """Print the expression of a structure: `and_` and `or_` over `has[key]`; a single argument stands alone.
 
     `keys` has the key of each condition's evidence.
     """
@@ -113,7 +121,7 @@ def _print_node(node: Node, keys: Mapping[Evidence, Code]) -> Code:
 
 
 def _print_evidence(evidence: Evidence) -> Code:
-    """Print the call that evaluates a piece of evidence."""
+    """Print the call that evaluates a piece of evidence; options that have their defaults are left out."""
     match evidence:
         case ItemMeta(path, rules):
             arguments = "".join(f", {rule.name}={literal(rule.value)}" for rule in rules)
@@ -149,7 +157,7 @@ def _print_evidence(evidence: Evidence) -> Code:
 
 
 def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
-    """Print the keyword arguments that differ from the defaults, each after a comma."""
+    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does."""
     options = ""
     if min_matches != 1:
         options += f", min_matches={min_matches}"

@@ -1,6 +1,6 @@
 """Plan the module of checked rules: a record of the fields in use, and a function for each rule.
 
-In: `nodes.Program` whose steps are formulas over the entities of a domain. Out: the template's variables.
+In: a `nodes.Program` whose steps are formulas over the fields of a reference. Out: the template's variables.
 """
 
 from __future__ import annotations
@@ -27,16 +27,23 @@ _MODULE_NAMES = (
     "JsonObject", "Final", "Mapping", "Sequence", "Literal", "NamedTuple", "TypeAlias", "TypeVar", "annotations", "math",
     "record",
 )  # fmt: skip
+"""Names that the template uses itself, so that no function, type or local of a rule may have them."""
 
 
 def plan_rules(program: nodes.Program, *, path: str, sha256: str, style: str) -> tuple[Variables, Variables]:
-    """Return the variables of a module of rules, and those of its comment-free build."""
+    """Return the variables of a module of rules, and those of its comment-free build.
+
+    `path` and `sha256` are those of the file of rules.
+    """
     return plan_both_builds(_RulesPlanner(program).variables, path, sha256, style)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
-    """A rule: the literal of its name, the name and the docstring of the function that computes it, and the value's code."""
+    """A rule: the literal of its name, the function that computes it, and the code of its value.
+
+    `function` is the name of the function, and `about` the text of its docstring.
+    """
 
     name: Code
     function: Code
@@ -45,6 +52,7 @@ class RuleView:
 
 
 def _plan_rule(step: nodes.Step, function: Code, value: Code, bare: bool) -> RuleView:
+    """Return the view of a rule; its function has a docstring that says nothing about it if `bare`."""
     about = docstring_text("rule" if bare else step.description or step.name)
     return RuleView(literal(step.name), function, Code(end_sentence(about)), value)
 
@@ -53,16 +61,17 @@ class _RulesPlanner:
     """The plan of one file of rules: the names, types and code of which the variables of both builds consist."""
 
     def __init__(self, program: nodes.Program) -> None:
+        """Plan all names, types and code of the rules. The program must have a reference, and only formulas."""
         assert program.reference is not None, "rules are over a reference"
         self.program = program
         self.reference = program.reference
         self.globals = Names(_MODULE_NAMES)
         self.functions = [self.globals.add_local(make_word(step.name, "rule")) for step in program.steps]
         self.aliases: dict[tuple[str, ...], Alias] = {}
-        field_names = Names()
-        local_names = Names((*_MODULE_NAMES, *self.functions))
-        names = [field_names.add_field(self.flatten_name(field.name)) for field in program.record]
-        field_locals = [local_names.add_local(name) for name in names]
+        record_scope = Names()
+        local_scope = Names((*_MODULE_NAMES, *self.functions))
+        names = [record_scope.add_field(self.flatten_name(field.name)) for field in program.record]
+        field_locals = [local_scope.add_local(name) for name in names]
         self.fetches = [
             (local, self.print_fetch(f.name)) for f, local in zip(program.record, field_locals, strict=True)
         ]
@@ -78,7 +87,7 @@ class _RulesPlanner:
             self.code.append(printer.print_finite(step.operation.expression, as_float=True).code)
 
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
-        """Return the variables of the template; without descriptions if `bare`."""
+        """Return the variables of the template; without descriptions, not even of the rules, if `bare`."""
         program = self.program
         title = f"{program.task_name}: {number_of(len(program.steps), 'rule')}"
         steps = zip(program.steps, self.functions, self.code, strict=True)
@@ -100,12 +109,12 @@ class _RulesPlanner:
         return "_".join(self.reference.direct_path(name)) or name.replace(".", "_")
 
     def print_fetch(self, name: str) -> Code:
-        """Print the call that fetches a field or an entity from the record.
+        """Return the call that fetches a field, or whether an entity is there, from the JSON record.
 
-        A field of the root entity may also be outside of the entity's object, except if another entity has its name.
+        A field of the root entity may also be outside of the entity's object, unless another entity has its name.
         """
         entity, *path = name.split(".")
-        if not path:
+        if not path:  # an entity
             return Code(f"_has_entity(record, {literal(entity)})")
         reader = "_read_entity_field"
         if entity == self.reference.root:
@@ -117,11 +126,14 @@ class _RulesPlanner:
         return Code(f"{reader}(record, {arguments})")
 
     def plan_field(self, field: nodes.InputField, name: Code, local: Code) -> FieldView:
-        """Return the view of a field, or of an entity, which is True or None; `local` holds the fetched value."""
+        """Return the view of a field, or of an entity, which is True or None; `local` holds the fetched value.
+
+        An enum without an alias gets one.
+        """
         ty = field.ty
         place = literal(self.program.short_name(field.name))
         comment = print_comment(field.name, field.description)
-        if "." not in field.name:
+        if "." not in field.name:  # an entity
             return FieldView(name, Code("bool | None"), local, comment)
         if ty.values is not None:
             alias = self.find_alias(ty.values, field)
@@ -135,7 +147,7 @@ class _RulesPlanner:
         return FieldView(name, code, Code(read), comment)
 
     def find_alias(self, values: tuple[str, ...], field: nodes.InputField) -> Alias:
-        """Return the alias for these values. The first field that has them gives the alias its name, and adds it."""
+        """Return the alias for these values, added and named after `field` if there is none yet."""
         if values not in self.aliases:
             flat_name = self.flatten_name(field.name)
             name = self.globals.add_type_alias(flat_name)

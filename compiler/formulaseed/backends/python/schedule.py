@@ -28,7 +28,8 @@ ScheduleItem = Pass | nodes.Step
 def schedule(steps: Sequence[nodes.Step], can_raise: Callable[[nodes.Step], bool]) -> list[ScheduleItem]:
     """Return passes and steps in the order of computation, without filters.
 
-    `can_raise` returns True if the loop body of an aggregate, or another step as a whole, may raise.
+    An aggregate comes after its pass. `can_raise` returns True if the loop body of an aggregate, or another step as a
+    whole, may raise.
     """
     return _Scheduler(can_raise, {step.name: step for step in steps}).run(steps)
 
@@ -37,6 +38,7 @@ class _Scheduler:
     """The passes and steps that are placed so far, with the facts that decide the place of the next step."""
 
     def __init__(self, can_raise: Callable[[nodes.Step], bool], by_name: dict[str, nodes.Step]) -> None:
+        """Note which steps may raise, and the steps that each step uses. Nothing is placed before `run`."""
         self.raising = {name for name, step in by_name.items() if can_raise(step)}
         self.uses = {
             name: [s.name for s in step.symbols() if s.kind is SymbolKind.STEP] for name, step in by_name.items()
@@ -45,7 +47,7 @@ class _Scheduler:
         self.items: list[ScheduleItem] = []
 
     def run(self, steps: Sequence[nodes.Step]) -> list[ScheduleItem]:
-        """Place the steps one after the other, and return all items."""
+        """Place the steps one after the other, without filters, and return all items: the list `self.items`."""
         for step in steps:
             if isinstance(step.operation, nodes.Filter):
                 continue
@@ -55,7 +57,11 @@ class _Scheduler:
         return self.items
 
     def _join_pass(self, step: nodes.Step) -> bool:
-        """Add the aggregate to the first pass that can take it, after moving what it needs; return False if none can."""
+        """Add the aggregate to the first pass that can take it; return False, with nothing changed, if none can.
+
+        The steps that it needs are moved before that pass. An aggregate that may raise joins only a pass after all
+        items that may fail.
+        """
         places = {item.name: place for place, item in enumerate(self.items) if isinstance(item, nodes.Step)}
         first = self._place_after_failures() if step.name in self.raising else 0
         for index in range(first, len(self.items)):
@@ -76,7 +82,7 @@ class _Scheduler:
         return next((place + 1 for place in places if self._may_fail(self.items[place])), 0)
 
     def _may_fail(self, item: ScheduleItem) -> bool:
-        """Return True if computing the item may raise."""
+        """Return True if computing the item may raise: a pass in its loop, an aggregate's own place by its total."""
         if isinstance(item, Pass):
             return any(aggregate.name in self.raising for aggregate in item.aggregates)
         if item.aggregate is not None:  # a total is checked here, after its pass
@@ -84,7 +90,11 @@ class _Scheduler:
         return item.name in self.raising
 
     def _find_steps_to_move(self, step: nodes.Step, index: int, places: Mapping[str, int]) -> set[int] | None:
-        """Return the places of the steps that `step` needs before the pass at `index`; None if one of them cannot move."""
+        """Return the places of the steps that `step` needs before the pass at `index`; None if one cannot move.
+
+        A step cannot move if it may raise, or needs a pass itself. The set is empty if all of them are before the pass
+        already.
+        """
         needed: set[int] = set()
         stack = list(self.uses[step.name])
         while stack:

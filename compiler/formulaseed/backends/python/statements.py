@@ -57,6 +57,7 @@ class StatementPrinter:
     """A printer of the bodies of `_compute` and `evidence` in the module of a seed."""
 
     def __init__(self, program: nodes.Program, hoisted: HoistedProgram, vocabulary: Vocabulary) -> None:
+        """Note the steps, and choose the filters to inline. Nothing is printed yet."""
         self.vocabulary = vocabulary
         self.hoisted = hoisted
         self.filters = {s.name: s for s in hoisted.steps if isinstance(s.operation, nodes.Filter)}
@@ -86,7 +87,11 @@ class StatementPrinter:
         return blocks
 
     def print_evidence(self) -> EvidenceBody:
-        """Return the statements of `evidence`: a loop that collects, for each aggregate, the positions of its rows."""
+        """Return the statements of `evidence`: a loop that collects, for each aggregate, the positions of its rows.
+
+        Parts of formulas are left out. An aggregate that counts all rows has all positions from the start, without a
+        loop.
+        """
         starts = []
         items = []
         for step in self.steps:
@@ -136,7 +141,7 @@ class StatementPrinter:
     # --- loops
 
     def _plan_tests(self, step: nodes.Step) -> tuple[Test, ...]:
-        """Return the conditions under which an aggregate counts a row; conditions with the same code are one object."""
+        """Return the conditions under which an aggregate counts a row, maybe none; equal ones are one object."""
         printer = self._make_printer(self.hoisted.author(step))
         where = step.aggregate.where if step.aggregate is not None else None
         return tuple(self._plan_test(condition, printer) for condition in typed.conjuncts(where))
@@ -191,7 +196,7 @@ class StatementPrinter:
     def _print_body(self, items: Sequence[Guarded], used: set[Symbol]) -> list[Block]:
         """Print the body of a loop: locals of the filters in use, then the items under their conditions.
 
-        A filter that is tested in one place only gets no local.
+        A filter that is tested in one place only gets no local, nor does an inlined one.
         """
         filters = {s.name: s for s in self._find_used_filters(used) if s.name not in self.inlined}
         contents = {
@@ -212,7 +217,7 @@ class StatementPrinter:
         return [*before, *blocks]
 
     def _find_condition_filters(self, items: Sequence[Guarded], filters: Mapping[str, nodes.Step]) -> list[str]:
-        """Return those of the filters that are used as whole conditions only: not in formulas, nor within conditions."""
+        """Return the names of those filters that are used as whole conditions only: not in formulas or conditions."""
         elsewhere: set[Symbol] = set()
         for item in items:
             for test in item.tests:
@@ -236,7 +241,7 @@ class StatementPrinter:
         return AggregatePrinter(step, self.vocabulary.locals, self.vocabulary.types, self.hoisted.author(step))
 
     def _guard_aggregate(self, step: nodes.Step) -> Guarded:
-        """Return the statements that add a row to an aggregate, with their conditions."""
+        """Return the statements that add a row to an aggregate, with their conditions, and those of its operand."""
         aggregate = self._make_aggregate_printer(step)
         printer = self._make_printer(self.hoisted.author(step))
         tests = self._plan_tests(step)
@@ -314,7 +319,7 @@ class StatementPrinter:
         return f"{local}: {self.vocabulary.types[step.name]}"
 
     def _print_lookup(self, step: nodes.Step, operation: nodes.Lookup, printer: ExpressionPrinter) -> Code:
-        """Print the expression that looks a value up in the step's table."""
+        """Print the expression that looks a value up in the step's table; without a default, it raises on a miss."""
         table = self.vocabulary.tables[step.name]
         name = literal(step.name)
         source = printer.print_finite(operation.source).code
@@ -329,6 +334,7 @@ class StatementPrinter:
         return Code(value if operation.has_default else f"_require_match({value}, {source}, {name})")
 
     def _print_case(self, step: nodes.Step, operation: nodes.Case, printer: ExpressionPrinter) -> list[Block]:
+        """Print the assignment of a case: an `if` statement, or `otherwise` alone if there are no rules."""
         local = self.vocabulary.locals[step.name]
 
         def assign(value: Value) -> Statement:
@@ -365,7 +371,10 @@ class StatementPrinter:
 
 
 def _find_dependencies(used: set[Symbol], kind: SymbolKind, steps: Sequence[nodes.Step]) -> list[nodes.Step]:
-    """Return those of the steps that the symbols of `kind` name, and those that they use by such symbols, in order."""
+    """Return the steps that the symbols of `kind` in `used` name, and those that they use in turn, as in `steps`.
+
+    Raises `KeyError` if such a symbol names none of `steps`.
+    """
     by_name = {step.name: step for step in steps}
     needed: set[str] = set()
     stack = [symbol.name for symbol in used if symbol.kind is kind]

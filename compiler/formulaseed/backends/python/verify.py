@@ -24,7 +24,9 @@ _Body: TypeAlias = ast.Module | ast.Interactive
 def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     """Return the first problem of a module, in words; None if it is as compiled.
 
-    Raises `SyntaxError` or `RecursionError` if the module nests deeper than Python can read.
+    `bare` is the comment-free build, with which the code must agree. The checks are: characters that cannot be seen,
+    Python's syntax, the dialect, the stated hash, and the comparison with `bare`. Raises `SyntaxError` or
+    `RecursionError` if the module nests deeper than Python can read.
     """
     for number, line in enumerate(source.split("\n"), 1):
         if not line.isprintable():
@@ -47,12 +49,18 @@ def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
 
 
 def has_same_code(source: str, other: str) -> bool:
-    """Return True if two modules are the same program, whatever their docstrings and comments say."""
+    """Return True if two modules are the same program, whatever their docstrings, comments and hashes say.
+
+    Raises `SyntaxError`, `ValueError` or `RecursionError` if Python cannot read one of them.
+    """
     return _are_equal(_strip_docstrings(_parse(source)), _strip_docstrings(_parse(other)))
 
 
 def verify_source(source: str, dialect: Dialect = SEEDS) -> str | None:
-    """Return the first problem in the syntax of a module that was read from a file; None if there is none."""
+    """Return the first problem in the syntax of a module that was read from a file; None if there is none.
+
+    Never raises: a text that Python cannot read is a problem. The module's hash is not checked.
+    """
     try:
         tree = _parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -91,7 +99,7 @@ def _pair_trees(source: str, tree: ast.Module, bare: str) -> list[tuple[_Body, _
 
 
 def _strip_docstrings(tree: _Body) -> _Body:
-    """Remove the docstrings and the statement of the hash from a tree, and return the same tree.
+    """Remove the docstrings and the statement of the hash from a tree, which is changed, and return the same tree.
 
     Looks for functions and classes at the top level and in classes only.
     """
@@ -107,7 +115,7 @@ def _strip_docstrings(tree: _Body) -> _Body:
 
 
 def _is_hash(statement: ast.stmt) -> bool:
-    """Return True for the statement that states the module's hash."""
+    """Return True for the statement that states the module's hash, which must be annotated with `Final`."""
     match statement:
         case ast.AnnAssign(ast.Name(identity.HASH_CONSTANT), ast.Name("Final"), ast.Constant(str())):
             return True

@@ -1,4 +1,4 @@
-"""Define the records that templates place: types, fields, constants and tables, as finished code."""
+"""Define the records that templates insert into a module: types, fields, constants and tables, as finished code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from formulaseed.backends.python.code import Code, CodeLine, annotate
 class Alias:
     """A `Literal` type, with a comment on the meaning of each value.
 
-    `choices` is the name of the set of the values, which readers of JSON test; empty if no value is read from JSON.
+    `choices` is the name of the constant with the values, against which values from JSON are tested; empty if none is
+    read from JSON.
     """
 
     name: Code
@@ -38,7 +39,7 @@ class Alias:
 class FieldView:
     """A field of a record: its name and type, the expression that reads it from JSON, a comment, and its default.
 
-    The last three may be empty.
+    `read`, `comment` and `default` may be empty.
     """
 
     name: Code
@@ -64,7 +65,7 @@ class ConstantView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """The table of a lookup: its name, the type of its values, and its entries.
+    """The table of a lookup: its name, the type of its values, and its entries, each a key and its value.
 
     `is_sorted` says that the entry with the highest value is first.
     """

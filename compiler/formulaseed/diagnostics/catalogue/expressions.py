@@ -95,7 +95,10 @@ def method_call(span: Span, name: str, words: DocumentWording, help: str) -> Dia
 
 
 def help_for_string_method(text: str, *, is_number: bool) -> str:
-    """Return the help for a method of a string, which `text` replaces; `is_number` if its result was a number."""
+    """Return the help for a method of a string, which `text` replaces; `is_number` if its result was a number.
+
+    If `text` has no bracket, the help adds that case matters.
+    """
     help = f"write `{text}`"
     if is_number:
         help += f", or `int({text})` for 1 or 0"
@@ -113,7 +116,8 @@ def wrong_count(span: Span, function: str, least: int, most: int | None, number:
 def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain: bool, example: str) -> Diagnostic:
     """Return FS303: a function takes one list, and has single arguments.
 
-    `arguments` are empty if they cannot be shown; `are_plain` says that they can be added up.
+    `arguments` are empty if they cannot be shown; `are_plain` says that they can be added up. The help shows `example`
+    if they cannot be shown, or if the call is longer than `MAX_REWRITING`.
     """
     listed = f"{function}([{', '.join(arguments)}])"
     help = LIKE.format(example)
@@ -179,7 +183,7 @@ def help_for_boolean(written: object) -> str:
 
 
 def help_for_choice(values: Sequence[str]) -> str:
-    """Return the help for a value that is none of the allowed ones: the first six of these."""
+    """Return the help for a value that is none of the allowed ones: the first six of these, and `…` for more."""
     listed = ", ".join(f"'{value}'" for value in values[:6])
     more = ", …" if len(values) > 6 else ""
     return f"write one of {listed}{more}"
@@ -194,7 +198,8 @@ def no_common_value(span: Span, left: tuple[str, str], right: tuple[str, str]) -
 def unknown_value(span: Span, called: str, value: str, known: Sequence[str], elsewhere: set[str]) -> Diagnostic:
     """Return FS302: a value is never the one that it is compared with.
 
-    `elsewhere` has this value if it belongs to another field: then no suggestion is certain.
+    The help suggests one of `known`, in quotes inside a formula. `elsewhere` has this value if it belongs to another
+    field: then no suggestion is certain.
     """
     help = did_you_mean(value, known, noun="values", rivals=elsewhere)
     if not (span.pointer and span.source.text.startswith('"', span.start)):  # in a formula strings are in quotes
@@ -282,7 +287,8 @@ def fails_if_reached(kind: str, span: Span, text: str, help: str) -> Diagnostic:
 def may_fail(kind: str, span: Span, message: str, guarded: str, bounded: str) -> Diagnostic:
     """Return the warning for an operation that has no value for some data, with the code for the `kind` of failure.
 
-    `guarded` is the operation behind a test, `bounded` the operation with an operand within bounds; one of them may be empty.
+    `guarded` is the operation behind a test, `bounded` the operation with an operand within bounds; one of them may be
+    empty. Raises `KeyError` for a `kind` that is not in `PARTIAL_CODES`.
     """
     help = f"bound it first: `{bounded}`"
     if guarded:

@@ -50,7 +50,11 @@ unused_suppression = define_1("FS620", "there is no `{0}` to suppress here", "re
 
 
 def merge_by_code(diagnostics: Sequence[Diagnostic]) -> Diagnostic:
-    """Return one diagnostic for several of one code, at the place of the first; the others' places are `related`."""
+    """Return one diagnostic for several of one code, at the place of the first; the others' places are `related`.
+
+    The message lists the first `limits.MERGED_SUBJECTS` subjects, in the order of the file. Raises `KeyError` for a
+    code that is never merged, and `ValueError` if there are no diagnostics.
+    """
     first, *rest = sorted(diagnostics, key=lambda d: d.span.start)
     message, help = _MERGED[first.code]
     subjects = [d.subject for d in (first, *rest)]
@@ -96,7 +100,10 @@ def keyword_covered(span: Span, keyword: str, shorter: str) -> Diagnostic:
 
 
 def unused_step(span: Span, name: str, is_filter: bool, may_fail: bool) -> Diagnostic:
-    """Return FS602: nothing uses a step. `may_fail` says that a restaurant has no result if the step has no value."""
+    """Return FS602: nothing uses a step, or a filter if `is_filter`.
+
+    `may_fail` says that a restaurant has no result if the step has no value.
+    """
     noun = "filter" if is_filter else "step"
     help = "use it, or remove it" if is_filter else "use it, return it in `output`, or remove it"
     effect = ", and a restaurant fails where it has no value" if may_fail else ""
@@ -115,7 +122,10 @@ def constant_result(span: Span, name: str, value: str, depends: bool) -> Diagnos
 
 
 def missing_bound(span: Span, name: str, described: str, bound: str, *, is_above: bool) -> Diagnostic:
-    """Return FS609: an output has one bound only, as `described`; `is_above` says that the upper one is missing."""
+    """Return FS609: an output has one bound only, as `described`; `is_above` says that the upper one is missing.
+
+    `bound` is the other one, for the example in the help.
+    """
     side = "upper" if is_above else "lower"
     ends = f"{bound}, HIGHEST" if is_above else f"LOWEST, {bound}"
     message = f"`{name}` is {described}: it has no {side} bound"
@@ -131,7 +141,10 @@ def unused_input(span: Span, name: str, is_extracted: bool) -> Diagnostic:
 
 
 def keyword_inside_words(span: Span, keyword: str, words: Sequence[str]) -> Diagnostic:
-    """Return FS614: a keyword is also found inside `words`, of which the first four are listed."""
+    """Return FS614: a keyword is also found inside `words`, of which the first four are listed.
+
+    The others are counted in the message.
+    """
     listed = _join_words(words[:4])
     message = f"`{keyword}` is also found inside {listed}"
     if len(words) > 4:
@@ -164,7 +177,7 @@ def keyword_pattern(span: Span, keyword: str, words: Sequence[str]) -> Diagnosti
 
 
 def keyword_characters(span: Span, keyword: str, holds: str, plain: str) -> Diagnostic:
-    """Return FS616: a keyword has characters that reviews do not have.
+    """Return FS616: a keyword has characters, described by `holds`, that reviews do not have.
 
     `plain` is the keyword as reviews write it; empty if there is no such form.
     """
@@ -189,7 +202,7 @@ def comparison_with_list(span: Span, name: str, operator: str, help: Help) -> Di
 def other_case(span: Span, written: str, titled: str, *, is_there: bool) -> Diagnostic:
     """Return FS628: a lookup's key is a category in other case than Yelp's, `titled`.
 
-    `is_there` says that the table has that key, too.
+    `is_there` says that the table has that key, too: the help is then to remove the other.
     """
     help = f"remove it: `{titled}` is there" if is_there else Suggestion(f"write `{titled}`", titled, "unsafe")
     message = f"`{written}` misses `{titled}`: case matters, and Yelp begins each word of a category with a capital"
@@ -205,14 +218,17 @@ def keys_alike(span: Span, key: str, other: str) -> Diagnostic:
 
 
 def beyond_range(span: Span, name: str, range: str, comparison: str, result: bool) -> Diagnostic:
-    """Return FS630: a comparison with a value outside of a field's range in Yelp's data is always true or always false."""
+    """Return FS630: a comparison with a value outside of a field's range in Yelp's data has always the same result.
+
+    `result` is this result, `range` the field's range in words.
+    """
     message = f"`{name}` is {range} in Yelp's data, so `{comparison}` is always {str(result).lower()}"
     help = "compare with a value that can make a difference, or remove the comparison"
     return diagnostic("FS630", span, message, help)
 
 
 def surrounding_space(span: Span, text: str, noun: str) -> Diagnostic:
-    """Return FS629: a string begins or ends with white space."""
+    """Return FS629: a string, called `noun`, begins or ends with white space. The help suggests it without."""
     stripped = text.strip()
     side = "begins and ends"
     if text == text.lstrip():
@@ -224,9 +240,9 @@ def surrounding_space(span: Span, text: str, noun: str) -> Diagnostic:
 
 
 def placeholder_in_quotes(span: Span, written: str, name: str, *, is_whole: bool) -> Diagnostic:
-    """Return FS627: the prompt has quotes around a placeholder.
+    """Return FS627: the prompt has quotes around the placeholder `name`; `written` is both together.
 
-    If `is_whole`, they are on both sides, and the suggestion replaces them, too.
+    If `is_whole`, they are on both sides, and the suggestion replaces them, too; otherwise there is no suggestion.
     """
     message = f"`{written}` has quotes around a placeholder, which is filled with a JSON string in quotes of its own"
     help = f"write `{{{name}}}` without quotes"
@@ -250,7 +266,10 @@ def hidden_key(span: Span, key: str, shorter: str, value: str) -> Diagnostic:
 
 
 def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagnostic:
-    """Return FS619: an entry of a lookup gives the default; `is_exact` says that it then changes nothing at all."""
+    """Return FS619: an entry of a lookup gives the default, `value`.
+
+    `is_exact` says that it then changes nothing at all; otherwise it matters if another key is found, too.
+    """
     message = f"`{key}` gives {value}, which is the default: it matters only if another key is found too"
     help = "remove the entry, change its value, or suppress this warning if several keys may be found"
     if is_exact:

@@ -54,7 +54,10 @@ unreadable_reference = define_1("FS509", "the reference cannot be read: {0}", "n
 
 
 def invalid_json(fault: JsonFault) -> Diagnostic:
-    """Return the diagnostic for a fault in JSON, with the code, message and help of its kind."""
+    """Return the diagnostic for a fault in JSON, with the code, message and help of its kind.
+
+    For the kinds in `_FAULTS_WITH_REPLACEMENT`, the help is a suggestion that is safe to apply.
+    """
     code, message, help = _JSON[fault.kind]
     advice: Help = help.format(*fault.details)
     if fault.kind in _FAULTS_WITH_REPLACEMENT:
@@ -92,7 +95,7 @@ nothing_to_compile = _define_for_file(
 def earlier_style(source: Source, style: str, command: str) -> Diagnostic:
     """Return FS701: this release cannot run the module, which is in the style of an earlier one.
 
-    `command` is the one that compiles its seed again.
+    `command` is the one that compiles its seed again. The place is the beginning of the file.
     """
     message = f"the module has the emission style {style}, an earlier one"
     return diagnostic("FS701", Span(source, 0, 0), message, f"compile its seed again: `{command}`")

@@ -52,7 +52,7 @@ def group_pattern(span: Span, group: str, name: str, pattern: str, meaning: str)
 
 
 def unknown_junction(span: Span, op: str) -> Diagnostic:
-    """Return FS505: `op` is neither `AND` nor `OR`."""
+    """Return FS505: `op` is neither `AND` nor `OR`. One in other case or with spaces is suggested."""
     upper = op.strip().upper()
     help: Help = "write `AND` or `OR`"
     if upper in ("AND", "OR"):
@@ -81,7 +81,11 @@ invalid_hours = define_1(
 
 
 def invalid_choice(span: Span, key: str, word: str, allowed: Collection[str], operators: Collection[str]) -> Diagnostic:
-    """Return FS505 or FS509: the value of a key is none of the allowed words, which are operators or not."""
+    """Return FS505 or FS509: the value of a key, `word`, is none of the `allowed` words.
+
+    The code is FS505 if one of these is in `operators`. The help suggests the word for a sign such as `>=`, or a
+    similar word.
+    """
     symbol = _SYMBOLS.get(word, "")
     help = did_you_mean(word, allowed, noun="it is one of")
     if symbol in allowed:
@@ -142,7 +146,7 @@ patterns_over_limit = define_1(
 
 
 def _pattern_help(written: str) -> str:
-    """Return the help for the part of a pattern that is at fault, by its first characters."""
+    """Return the help for the part of a pattern that is at fault; the first entry that matches its beginning wins."""
     help = next(help for looks, help in _PATTERN_HELP if re.match(looks, written))
     return help.replace("{0}", written[:1])
 
@@ -196,7 +200,7 @@ shorthands_over_limit = define_1(
 
 
 def _quote(text: str) -> str:
-    """Return the text in backticks, cut off after `MAX_QUOTED` characters."""
+    """Return the text in backticks; one longer than `MAX_QUOTED` is cut off, and ends with `…`."""
     if len(text) > MAX_QUOTED:
         text = f"{text[: MAX_QUOTED - 1]}…"
     return f"`{text}`"
@@ -211,7 +215,8 @@ def hidden_character(span: Span, character: str) -> Diagnostic:
 def invalid_shorthand_token(span: Span, token_text: str, accepted: set[str], kind: str, word: str) -> Diagnostic:
     """Return FS821: a shorthand has a token that cannot follow. An empty `token_text` is the end.
 
-    `accepted` are the kinds of tokens that may follow, `kind` and `word` those of the operator around it.
+    `accepted` are the kinds of tokens that may follow, which must not be empty; `kind` and `word` are those of the
+    operator around it.
     """
     *names, last = dict.fromkeys(name for token, name in _TOKENS.items() if token in accepted)
     expected = f"{', '.join(names)} or {last}" if names else last
@@ -229,7 +234,10 @@ def infix_in_shorthand(span: Span, word: str, left: str, right: str) -> Diagnost
 
 
 def unknown_shorthand_operator(span: Span, word: str) -> Diagnostic:
-    """Return FS822: a shorthand has an operator that does not exist, or a negation."""
+    """Return FS822: a shorthand has an operator that does not exist, or a negation.
+
+    The help suggests the similar operators, or else lists all of them.
+    """
     if word.lower() in NEGATIONS:
         return negated_shorthand(span, word)
     close = find_close_matches(word, WORDS)
@@ -264,7 +272,10 @@ def disagreement(span: Span, where: str, shorthand_part: tuple[str, bool], expec
 def arguments_disagree(
     span: Span, where: str, op: str, shorthand_count: int, structure_count: int, expected: str
 ) -> Diagnostic:
-    """Return FS814: an operator has more or fewer arguments in the shorthand than in the structure."""
+    """Return FS814: an operator has more or fewer arguments in the shorthand than in the structure.
+
+    `where` is the place of the operator, or empty; `expected` is the shorthand of the structure.
+    """
     inside = f"in {where}, " if where else ""
     message = f"{inside}`{op}` has {shorthand_count} arguments in the shorthand and {structure_count} in the structure"
     return diagnostic("FS814", span, message, _disagreement_help(expected))

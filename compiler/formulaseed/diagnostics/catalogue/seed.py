@@ -201,7 +201,7 @@ def exclusive_keys(span: Span, operation: str, keys: Sequence[str]) -> Diagnosti
 
 
 def invalid_name(span: Span, name: str, noun: str, plain: str) -> Diagnostic:
-    """Return FS206: a name is not an identifier. `plain` is the usable name that resembles it; empty if there is none."""
+    """Return FS206: a name is not an identifier. `plain` is the usable name that resembles it; empty if none does."""
     most = limits.NAME_CHARACTERS
     help = f"use the letters A to Z and a to z, digits and `_`, at most {most}, and begin with no digit"
     if plain:
@@ -216,7 +216,7 @@ def keyword_as_name(span: Span, name: str) -> Diagnostic:
 
 
 def standard_field(span: Span, name: str, noun: str) -> Diagnostic:
-    """Return FS203: a standard field is declared again: with another type than `noun`, or if that is empty, with a path."""
+    """Return FS203: a standard field is declared again with another type, as `noun` says, or if empty, at a path."""
     if noun:
         help = "remove the declaration, or choose another name"
         return diagnostic("FS203", span, f"`{name}` is a standard field, and {noun}", help)
@@ -274,7 +274,7 @@ def help_with_filter(formula: str) -> str:
 
 
 def junction(span: Span, key: str) -> Diagnostic:
-    """Return FS505: a condition has a key such as `and`, `or` or `not`."""
+    """Return FS505: a condition has a key such as `and`, `or` or `not`. The help is a filter, except for `and`."""
     help = "write all conditions in one object, without it"
     if key.lower().removeprefix("$") not in ("and", "all", "all_of", "allof"):
         help = help_with_filter("extraction.severity == 'mild' or meta.stars < 3")
@@ -291,7 +291,7 @@ def operator_in_string(span: Span, sign: str, operand: str) -> Diagnostic:
 
 
 def no_value(span: Span, is_step: bool) -> Diagnostic:
-    """Return FS301 or FS505: a condition compares with a step, or with a field or formula."""
+    """Return FS301 if `is_step`: a condition compares with a step; else FS505: with a field or formula."""
     if is_step:
         help = "compare them in a formula, such as the `expr` of a `sum`: `int(meta.stars > LIMIT)`"
         return diagnostic("FS301", span, "a condition compares with a value, not with a step", help)
@@ -329,7 +329,7 @@ def filter_as_value(span: Span, name: str, per_review: bool) -> Diagnostic:
 
 
 def cycle(span: Span, names: Sequence[str]) -> Diagnostic:
-    """Return FS202: steps use one another: each of `names` the next one, and the last the first."""
+    """Return FS202: each of `names` uses the next, the last the first. Of over six uses, the middle is left out."""
     if len(names) == 1:
         return uses_itself(span, names[0])
     uses = [f"`{a}` uses `{b}`" for a, b in zip(names, [*names[1:], names[0]], strict=True)]
@@ -355,7 +355,7 @@ def default_needed(span: Span, name: str, user: str, rewritten: str) -> Diagnost
 
 
 def constant_condition(span: Span, condition: str, truth: bool, reason: str, help: str) -> Diagnostic:
-    """Return FS610: every review, or none, passes a filter. `help` is about the comparison that is constant; may be empty."""
+    """Return FS610: all reviews (`truth`) or none pass a filter. `help` is about a constant comparison, or empty."""
     subject = "every" if truth else "no"
     default_help = "change the conditions so that a review can meet them all"
     if truth:
@@ -382,7 +382,7 @@ def not_numeric(span: Span, function: str, text: str, noun: str, is_boolean: boo
 
 
 def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is_constant: bool) -> Diagnostic:
-    """Return FS302 or FS603: a lookup's source never is one of its keys. `is_constant` says that the source is constant."""
+    """Return FS302 or, if the source is constant (`is_constant`), FS603: a lookup's source never is this key."""
     message = f"`{source}` never is `{key}`"
     if is_constant:
         return diagnostic("FS603", span, f"this is never found: {message}", "remove the key, or look up what varies")

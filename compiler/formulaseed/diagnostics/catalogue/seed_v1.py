@@ -67,7 +67,7 @@ def boolean_extreme(span: Span, function: str) -> Diagnostic:
 def loop_over_other(span: Span, name: str) -> Diagnostic:
     """Return FS103 or FS201: a loop runs over something else than `extractions`.
 
-    `name` is the list that it runs over; empty if that is no name.
+    `name` is the list that it runs over, which makes it FS201; empty if that is no name.
     """
     help = "write `for e in extractions`, with conditions behind `if`"
     if name:

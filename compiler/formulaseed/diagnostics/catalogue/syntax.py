@@ -32,7 +32,10 @@ EMPTY_FORMULA: Mistake = ("FS102", "the formula is empty", "write an expression 
 
 
 def incomplete_formula(expected: set[str]) -> Mistake:
-    """Return the mistake of a formula that ends too early; `expected` are the tokens that could follow."""
+    """Return the mistake of a formula that ends too early; `expected` are the kinds of tokens that could follow.
+
+    If `ELSE` is among them, the help is to add an `else`.
+    """
     help = f"complete it with {_expectation(expected)}"
     if "ELSE" in expected:
         help = "add `else` and the other value: `a if condition else b`"
@@ -43,6 +46,7 @@ def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
     """Return the mistake of a `when` that does not begin with an operator, although the case has a `source`.
 
     `repeated` is the source if the `when` repeats it; `compared` is the comparison to write. Either may be empty.
+    Without `compared`, the help depends on `value`, the text of the `when`.
     """
     help = "write it like `< 4.0`, or drop `source` and write the whole condition"
     if compared:
@@ -88,7 +92,7 @@ def unknown_character(character: str) -> Mistake:
 def missing_operator(token: str, words: str) -> Mistake:
     """Return the mistake of two values in a row, the second of which is `token`.
 
-    `words` are several names that may be one string without its quotes; may be empty.
+    `words` are several names that may be one string without its quotes, which the help then shows; may be empty.
     """
     help = "write an operator, such as `*` to multiply"
     if words:

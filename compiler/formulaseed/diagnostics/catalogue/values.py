@@ -1,4 +1,4 @@
-"""Define mistakes with values that change silently: null that counts as false, 0 that `or` replaces, rounded numbers."""
+"""Define the diagnostics of values that change silently: null as false, 0 that `or` replaces, rounded numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from formulaseed.diagnostics.model import Diagnostic, Help, Suggestion, diagnost
 from formulaseed.source.text import Span
 
 NullEffect = Literal["value", "truth", "difference"]
-"""The effect of null: an error, in place of a value that is needed; false, as a condition; or true, beside `!=` or `not in`."""
+"""The effect of null: an error where a value is needed; false as a condition (truth); true beside `!=` or `not in`."""
 _EFFECTS = {"value": "", "truth": ", and null counts as false", "difference": ", and null differs from every value"}
 _ZEROS = {"0": "0", "''": "an empty string", "False": "false"}
+"""The names in messages of the values besides null that count as false, by their literals."""
 
 
 def may_be_null(
@@ -19,16 +20,20 @@ def may_be_null(
 ) -> Diagnostic:
     """Return FS305: a value may be null where null has the given effect.
 
-    `coalesced` and `guarded` are two ways to write the value, and `condition` is the whole comparison; each is empty if it is too
-    long. `negated` is the text that `guarded` replaces, if that is more than the value.
+    `called` names the value in the message. `coalesced` and `guarded` are two ways to write the value, and `condition`
+    is the whole comparison; each is empty if it is too long. `negated` is the text that `guarded` replaces, if that is
+    more than the value.
     """
-    guarded = f"`{guarded}` in place of `{negated}`" if negated else f"`{guarded}`"
-    help = _help_for_null(span, coalesced, guarded, condition)
+    guard = f"`{guarded}` in place of `{negated}`" if negated else f"`{guarded}`"
+    help = _help_for_null(span, coalesced, guard, condition)
     return diagnostic("FS305", span, f"{called} may be null here{_EFFECTS[effect]}", help)
 
 
-def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> Help:
-    """Return the help for a value that may be null, by its place: a key of a condition, `source`, `field`, or a formula."""
+def _help_for_null(span: Span, coalesced: str, guard: str, condition: str) -> Help:
+    """Return the help for a value that may be null: in a key of a condition, in `source`, in `field`, or in a formula.
+
+    `guard` is the formula that tests for null, already in backquotes.
+    """
     if span.source.text.startswith('"', span.start):  # the key of a condition object
         if not condition:
             return 'test for null first: {"!=": null, …}'
@@ -41,8 +46,8 @@ def _help_for_null(span: Span, coalesced: str, guarded: str, condition: str) -> 
     if key == "field":
         return f'write "expr": {json.dumps(coalesced, ensure_ascii=False)} in place of "field"'
     if not coalesced:
-        return f"test for null: {guarded}"
-    return Suggestion(f"write `{coalesced}`, or {guarded}", coalesced, "unsafe")
+        return f"test for null: {guard}"
+    return Suggestion(f"write `{coalesced}`, or {guard}", coalesced, "unsafe")
 
 
 def _is_whole_string(span: Span) -> bool:
@@ -55,8 +60,9 @@ def _print_step(operation: str, formula: str) -> str:
 
 
 def or_replaces_value(span: Span, called: str, falsy: str, nullable: bool, instead: str) -> Diagnostic:
-    """Return FS624: `or` replaces a value that counts as false, `falsy`, and not only null.
+    """Return FS624: `or` replaces a value that counts as false, and not only null.
 
+    `falsy` is the literal of that value, one of `0`, `''` and `False`; `nullable` says that `or` replaces null, too.
     `instead` is the expression to write; empty if it is too long.
     """
     zero = _ZEROS[falsy]
@@ -77,7 +83,8 @@ def default_type_differs(span: Span, value: str, default: str) -> Diagnostic:
 def inexact_comparison(span: Span, operator: str, called: str, instead: str, is_whole: bool) -> Diagnostic:
     """Return FS625: `==` or `!=` compares numbers that are rounded.
 
-    `instead` is the comparison to write; empty if it is too long. `is_whole` says that it replaces the text of the span.
+    `instead` is the comparison to write; empty if it is too long. `is_whole` says that it replaces the text of the
+    span; otherwise a part of the comparison is in the key `source`.
     """
     message = f"`{operator}` compares rounded numbers: {called} is computed, and its last digits may differ"
     help: Help = "compare within a tolerance: `abs(a - b) < 1e-9`"

@@ -78,7 +78,10 @@ class UsageStats:
     """The number of compared reviews in which all passes gave the same value, by field."""
 
     def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
-        """Count an attempt that has ended, and its cost."""
+        """Count an attempt that has ended, and its cost; the first attempt of a call also counts as a call.
+
+        A cost that is only a bound is added to `max_unknown_usd`, any other to `paid_usd`.
+        """
         self.attempts += 1
         self.calls += attempt.number == 1
         cost: float | None = 0.0
@@ -92,7 +95,7 @@ class UsageStats:
             self.paid_usd = sum_costs([self.paid_usd, cost])
 
     def add_lost(self, lost: Sequence[Spending]) -> None:
-        """Count the attempts of a batch that has no result for them, as unknown attempts."""
+        """Count the attempts of a batch that has no result for them, as unknown ones with their highest cost."""
         count = sum(spending.count for spending in lost)
         self.attempts += count
         self.unknown += count
@@ -118,7 +121,10 @@ class UsageStats:
         self.unverified += sum(not quote.is_verified for quote in chosen.quotes.values())
 
     def closing_lines(self) -> list[str]:
-        """Return the lines about costs, quotes and passes that end the run's report."""
+        """Return the lines about costs, quotes and passes that end the run's report.
+
+        Lines about events that did not occur are left out; the first is always there.
+        """
         usage = self.usage
         paid = f"paid {format_cost(self.paid_usd)} for {number_of(self.calls, 'call')}"
         paid += f" ({usage.prompt:,} tokens in, {usage.cache_read:,} of them cached, {usage.output:,} out)"
@@ -141,6 +147,7 @@ class UsageStats:
         return [line for line, condition in lines.items() if condition]
 
     def _describe_unconfirmed(self) -> str:
+        """Return a line about the most that the unconfirmed batches cost, with their sizes and times."""
         cost = format_cost(self.max_unconfirmed_usd)
         batches = "a batch" if len(self.unconfirmed) == 1 else f"{len(self.unconfirmed)} batches"
         created = ", ".join(map(describe_creation, self.unconfirmed))
@@ -188,7 +195,10 @@ class AnswerCache:
         return self.spec.build_call(question, capabilities, length_factor, rejection)
 
     def _count_tries(self, key: str, stored: StoredAnswer | None) -> int:
-        """Return the number of times that a question was asked, as far as they count."""
+        """Return the number of times that a question was asked, as far as they count.
+
+        It is 0 without a stored answer, and with `retry_errors` until this run gets an unusable answer.
+        """
         if stored is None or (self._retry_errors and key not in self._retried):
             return 0
         return stored.tries
@@ -255,7 +265,10 @@ class AnswerCache:
         return lines
 
     def make_extraction(self, review: ReviewInput, passes: Sequence[StoredAnswer]) -> Extraction:
-        """Return the majority of a review's passes as its extraction, and count it; it fails if a pass has no values."""
+        """Return the majority of a review's passes as its extraction, and count it.
+
+        It fails with the reason of the first pass without values, if there is one. Without passes it has no fields.
+        """
         failed = [answer for answer in passes if answer.content is None]
         if failed:
             self.usage.unusable += any(answer.tries >= MAX_TRIES for answer in failed)
@@ -270,7 +283,8 @@ class AnswerCache:
     def find_unanswered(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[Question]:
         """Yield the questions that have to be asked, in the order of the reviews.
 
-        Yields the same question again if two reviews have the same text.
+        Yields the same question again if two reviews have the same text. Reads `restaurants` only as far as it is
+        iterated.
         """
         for reviews in restaurants:
             for review in reviews:
@@ -286,7 +300,7 @@ def describe_creation(batch: UnconfirmedBatch) -> str:
 
 
 def price_attempts(attempts: Iterable[Spending], prices: Prices) -> float | None:
-    """Return the cost of attempts in US dollars; None if it is unknown."""
+    """Return the cost of attempts in US dollars; None if the usage or the price of any of them is unknown."""
     costs: list[float | None] = []
     for spending in attempts:
         cost = None

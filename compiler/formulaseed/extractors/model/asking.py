@@ -82,8 +82,8 @@ class LiveExtractor(OpenExtractor):
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
         """Yield the extractions of each restaurant's reviews, in their order. Reads `restaurants` ahead.
 
-        When the generator is closed, waits for the calls in flight, and cancels everything else. Raises `FormulaSeedError` if the
-        store cannot be used.
+        Asks nothing until it is iterated. When the generator is closed, waits for the calls in flight, and cancels
+        everything else. Raises `FormulaSeedError` if the store cannot be used, and `Interrupted` at a signal.
         """
         with asyncio.Runner() as runner, Interruption() as interruption:
             window: deque[tuple[int, asyncio.Task[list[Extraction]]]] = deque()
@@ -168,7 +168,10 @@ class LiveExtractor(OpenExtractor):
             self._done.set()
 
     def _find_or_ask(self, question: Question) -> asyncio.Future[StoredAnswer]:
-        """Return the answer from the store, from a call in flight for the same question, or from a new call."""
+        """Return the answer from the store, from a call in flight for the same question, or from a new call.
+
+        Counts an answer from the store. If the future is cancelled, the call goes on.
+        """
         task = self._asking.get(question.key)
         if task is None:
             stored = self._answers.find(question)
@@ -185,8 +188,8 @@ class LiveExtractor(OpenExtractor):
     async def _ask(self, question: Question) -> StoredAnswer:
         """Ask a question, and return its answer; without one, return an answer with the reason, which is not stored.
 
-        Stops the run at an error that all further calls would have. Until the first answer has arrived, only one call is made:
-        the API caches the prompt from then on.
+        Stops the run at an error that all further calls would have. Until the first answer has arrived, only one call
+        is made: the API caches the prompt from then on. Calls `on_answer` at the end.
         """
         is_first = self._is_first
         self._is_first = False
@@ -209,7 +212,7 @@ class LiveExtractor(OpenExtractor):
         return stored
 
     def _stop(self, error: CallFailed, *, can_resume: bool) -> None:
-        """Stop the run, unless it has stopped before."""
+        """Set the reason why the run stops, and whether another run would get further, unless it has stopped before."""
         if not self.stop_reason:
             self.stop_reason = str(error)
             self.can_resume = can_resume
@@ -246,7 +249,11 @@ class LiveExtractor(OpenExtractor):
                     return stored
 
     async def _ask_once(self, question: Question) -> StoredAnswer:
-        """Ask a question once, store the answer, and return it. Raises `CallFailed` if there is none."""
+        """Ask a question once, and store and return its answer, usable or not.
+
+        Raises `CallFailed` if there is none, and `AskedElsewhere` if another process or a batch is asking or has
+        answered.
+        """
         client = await self._connect()
         answer, attempt = await client.ask(self._answers.build_call(question, self._capabilities))
         self._streak.reset()
@@ -284,13 +291,16 @@ class _FailureStreak:
         self._message = ""
 
     def reset(self) -> None:
-        """Begin again after a call that had an answer."""
+        """Begin again after a call that had an answer; from then on `MAX_REFUSALS` are allowed."""
         self._failures = 0
         self._refusals = 0
         self._max_refusals = MAX_REFUSALS
 
     def add_failure(self, question: Question, error: CallFailed) -> bool:
-        """Count a failed call; return whether all other calls would probably fail, too."""
+        """Count a failed call; return whether all other calls would probably fail, too.
+
+        Refusals (status 400) are counted apart; that count begins again at another message or a long question.
+        """
         if error.status == 400:
             # the API may reject a long review for its length, which says nothing about the others
             is_same = str(error) == self._message and len(question.user) <= _SHORT_MESSAGE

@@ -117,7 +117,7 @@ class BatchExtractor(SyncExtractor):
             interruption.run(runner, self._ask())
 
     def extract(self, review: ReviewInput) -> Extraction:
-        """Return the extraction of a review from the store; it fails if an answer is missing."""
+        """Return a review's extraction from the store, and count answers stored earlier; fails if one is missing."""
         passes = []
         for question in self._answers.spec.build_questions(review):
             stored = self._answers.find(question)
@@ -127,7 +127,7 @@ class BatchExtractor(SyncExtractor):
         return self._answers.make_extraction(review, passes)
 
     async def _ask(self) -> None:
-        """Send the missing questions, wait for their results, and repeat this until none is missing or may be sent."""
+        """Send missing questions and wait for results, until none may be sent; a `CallFailed` becomes `stop_reason`."""
         try:
             if not self._find_open() and next(self._answers.find_unanswered(self._read_reviews()), None) is None:
                 return
@@ -254,7 +254,7 @@ class BatchExtractor(SyncExtractor):
         return True
 
     def _reserve(self, call: ModelCall) -> bool:
-        """Add the maximal cost of a call to `_max_cost`, if the budget allows; otherwise set `stop_reason` and return False."""
+        """Add a call's maximal cost to `_max_cost` and return True; False, with `stop_reason` set, over the budget."""
         if self._max_usd is None:
             return True
         cost = self._answers.usage.prices.max_cost(call, is_batch=True)
@@ -378,7 +378,7 @@ class BatchExtractor(SyncExtractor):
 
 
 def _split_batches(calls: Iterator[ModelCall]) -> Iterator[list[ModelCall]]:
-    """Yield the calls in lists that are small enough for one batch."""
+    """Yield the calls, in their order, in lists that are small enough for one batch; no list is empty."""
     batch: list[ModelCall] = []
     size = 0
     for call in calls:

@@ -64,6 +64,7 @@ def count_tokens_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Toke
     from formulaseed.llm.prices import read_prices
 
     async def count() -> TokenCounts:
+        """Return the counts. Raises `FormulaSeedError` or `TimeoutError` if the API gives none."""
         async with (
             aclosing(Client(_LIMITS, CostBudget(read_prices(), None))) as client,
             asyncio.timeout(_SECONDS_TO_COUNT),
@@ -94,7 +95,7 @@ class _NeededCalls:
     """A random sample of the questions to ask: those with the smallest hashes, as a heap of negated hashes."""
 
     def add(self, hash_: int, question: Question) -> None:
-        """Count a call for a question, and put the question into the sample if its hash is small enough."""
+        """Count a call for a question and its bytes, and put it into the sample if its hash is small enough."""
         self.calls += 1
         self.message_bytes += len(question.user.encode())
         push = heapq.heappush if len(self.sample) < SAMPLE_SIZE else heapq.heappushpop
@@ -205,10 +206,11 @@ def _empty_question(spec: PromptSpec) -> Question:
 def _extrapolate_tokens(
     counts: TokenCounts, lengths: Sequence[int], empty_length: int, calls: int, message_bytes: int
 ) -> TokenRange:
-    """Return the tokens of the prompts of all `calls`, within two standard errors.
+    """Return the tokens of the prompts of all `calls`: the estimate minus and plus two standard errors, at least 1 %.
 
-    Assumes the tokens of a prompt about an empty review, plus a constant number for each further byte of the message. `lengths`
-    are the bytes of the counted messages, `message_bytes` those of all messages.
+    Both are exact if all prompts were counted. Assumes the tokens of a prompt about an empty review, plus a constant
+    number for each further byte of the message. `lengths` are the bytes of the counted messages, `message_bytes` those
+    of all messages.
     """
     more_bytes = [length - empty_length for length in lengths]
     tokens = [prompt - counts.empty for prompt in counts.prompts]
@@ -232,7 +234,10 @@ def _output_range(spec: PromptSpec, calls: int, *, thinking: bool) -> TokenRange
 
 
 def _usage_range(calls: int, tokens: TokenRange, prefix: TokenRange, output: TokenRange) -> tuple[Usage, Usage]:
-    """Return the least usage, if all but the first call read the prefix from the cache, and the most, if all write it."""
+    """Return the least usage, if all but the first call read the prefix from the cache, and the most, if all write it.
+
+    A prefix that is too short for any cache counts as uncached input in both. The most includes repeated calls.
+    """
     low = round(tokens[0])
     high = round(tokens[1] * (1 + REPEATED_SHARE))
     if prefix[1] < MIN_CACHED_TOKENS[0]:
@@ -244,7 +249,10 @@ def _usage_range(calls: int, tokens: TokenRange, prefix: TokenRange, output: Tok
 
 
 def _answer_length_range(fields: Sequence[AskedField]) -> tuple[int, int]:
-    """Return the lengths in bytes of the shortest and the longest answer that is to be expected."""
+    """Return the lengths in bytes of the shortest and the longest answer that is to be expected.
+
+    Only the longest has quotes and reasons, of about 300 bytes each.
+    """
     short = long = 2
     for asked_field in fields:
         typical = {"string": [2, 300], "boolean": [4, 5]}.get(asked_field.type, [1, 10])

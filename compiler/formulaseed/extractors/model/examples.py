@@ -27,9 +27,10 @@ FindTexts = Callable[[Collection[ReviewKey]], Mapping[ReviewKey, str]]
 def read_reviewed_examples(
     lines: Iterable[InputLine], fields: Sequence[AskedField], handling: ReviewHandling | None, find_texts: FindTexts
 ) -> tuple[ReviewedAnswer, ...]:
-    """Return the first `limits.REVIEW_EXAMPLES` lines as examples. The texts of lines without one come from `find_texts`.
+    """Return the first `limits.REVIEW_EXAMPLES` lines as examples, and close `lines` if it is a generator.
 
-    Raises `DataError` with the place of the first line that cannot be used.
+    The texts of lines without one come from `find_texts`. Raises `DataError` with the place of the first line that
+    cannot be used.
     """
     first_lines = [*islice(lines, limits.REVIEW_EXAMPLES)]
     if isinstance(lines, Generator):  # the rest of the file is not read

@@ -180,7 +180,7 @@ class Ledger:
             self._db.execute("DELETE FROM batches WHERE number = ?", (number,))
 
     def open_batches(self, spec_id: str | None = None) -> list[OpenBatch]:
-        """Return the batches whose results have not all been read, the oldest first: those of one specification, or all."""
+        """Return the batches with unread results, the oldest first: those of one specification, or with None all."""
         query = (
             "SELECT number, id, at, (SELECT COUNT(*) FROM attempts WHERE in_batch = number AND status = 'sent'), owner "
             "FROM batches WHERE ended IS NULL AND asked = COALESCE(?, asked) ORDER BY number"
@@ -289,7 +289,10 @@ class Ledger:
         return self._sum_attempts(f"status = 'sent' AND (batch = 1 OR owner IN ({marks}))", running)
 
     def _sum_attempts(self, condition: str, values: Sequence[str | int] = ()) -> list[Spending]:
-        """Return the sums of the attempts that meet an SQL condition, by model and by whether they were in a batch."""
+        """Return the sums of the attempts that meet an SQL condition, by model and by whether they were in a batch.
+
+        A sum has no usage if one of its attempts has none.
+        """
         query = f"SELECT model, batch, {_SUMS} FROM attempts WHERE {condition} GROUP BY model, batch ORDER BY 1, 2"
         return [
             Spending(model, bool(is_batch), count, Usage(*tokens) if count_with_usage == count else None)
@@ -299,7 +302,10 @@ class Ledger:
     # --- owners
 
     def _register_owner(self) -> str:
-        """Return this process's id as an owner. The first call starts its lease, and releases the claims of ended processes."""
+        """Return this process's id as an owner. Raises `StoreError` if the store is read only.
+
+        The first call starts its lease, and releases the claims of ended processes.
+        """
         self._db.check_writable()
         if self._lease is None:
             lease = _Lease(self._db.path)
@@ -323,7 +329,7 @@ class Ledger:
         return owner != own_id and self._is_running(owner)
 
     def _release_claims(self, owner: str) -> list[Spending]:
-        """Release the claims of an owner that has ended; return its attempts in flight, whose outcome is unknown."""
+        """Delete an ended owner and its claims; return its attempts in flight, whose outcome is unknown."""
         condition = "status = 'sent' AND batch = 0 AND owner = ?"
         lost = self._sum_attempts(condition, (owner,))
         self._db.execute(f"UPDATE attempts SET status = 'lost' WHERE {condition}", (owner,))
@@ -357,6 +363,7 @@ class _Lease:
         self._thread.join()
 
     def _renew(self) -> None:
+        """Renew the lease several times in `LEASE` seconds, until `stop` is called; passes over errors of SQLite."""
         while not self._is_over.wait(LEASE / 4):
             # a store that cannot be written is reported where an answer is stored
             with suppress(sqlite3.Error), closing(sqlite3.connect(self._uri, uri=True, isolation_level=None)) as db:

@@ -257,7 +257,7 @@ class PromptSpec:
         return answer
 
     def _build_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of an answer's object."""
+        """Return the JSON Schema of an answer's object; all keys are required, in the order of `keys`."""
         properties: dict[str, Any] = {}
         for key in self.keys:
             if key.kind == "quote":
@@ -281,7 +281,10 @@ class PromptSpec:
         return _PLACEHOLDER.sub(lambda match: _dump_json(facts[match[1]]) if match[1] else match[0], self._own_prompt)
 
     def _estimate_max_tokens(self) -> int:
-        """Return the token limit of an answer: generous, since an answer that is cut off is paid for but unusable."""
+        """Return the token limit of an answer, at most 16,000.
+
+        It is generous, since an answer that is cut off is paid for but unusable.
+        """
         length = 0
         for field in self.fields:
             length += len(field.name) + max([24, *(len(name) for name, _ in field.values)])
@@ -294,7 +297,7 @@ class PromptSpec:
 def choose_majority(passes: Sequence[PassValues]) -> PassValues:
     """Return the most frequent value of each field; of several, that of the earliest pass.
 
-    Each value comes with the quote and the reason of the first pass that gave it.
+    Each value comes with the quote and the reason of the first pass that gave it. Raises `IndexError` without passes.
     """
     chosen: dict[str, PassValues] = {}
     for name in passes[0].fields:
@@ -313,11 +316,15 @@ def exact_key(value: FieldValue) -> tuple[type, FieldValue]:
 
 
 def _build_answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
-    """Return the answer's keys in their order. The names of quotes and reasons differ from every field's name."""
+    """Return the answer's keys in their order: for each field its quote and its reason, if asked for, then its value.
+
+    The names of quotes and reasons differ from every field's name.
+    """
     taken = {field.name for field in fields}
     keys: list[AnswerKey] = []
 
     def add(field: AskedField, kind: Literal["quote", "reason"]) -> None:
+        """Add a key for a quote or a reason, with `_` after its name until the name is free."""
         name = f"{field.name}_{kind}"
         while name in taken:
             name += "_"
@@ -348,6 +355,7 @@ def _describe_type(field: AskedField) -> str:
 
 
 def _value_schema(field: AskedField) -> dict[str, Any]:
+    """Return the JSON Schema of a field's value; its bounds are only stated in the description."""
     schema: dict[str, Any] = {"type": field.type}
     if field.type == "enum":
         schema = {"type": "string", "enum": [name for name, _ in field.values]}

@@ -105,7 +105,11 @@ def _store_path(options: ModelSettings) -> Path:
 
 
 def _read_prices(options: ModelSettings) -> Prices:
-    """Read the prices. Raises `ArgumentError` for the option `max_usd` if the model has no price."""
+    """Read the prices in the file that the options name, or by default those of the package.
+
+    Raises `ArgumentError` for the option `max_usd` if the model has no price, `UnreadableError` if the file cannot be
+    read, and `DataError` if it has no prices.
+    """
     prices = read_prices(Path(options.prices) if options.prices is not None else None)
     if options.max_usd is not None and options.model not in prices.models:
         reason = f"needs a price, and there is none for {options.model}; the option `prices` takes a file with one"
@@ -161,6 +165,7 @@ def _make_progress_counter(
     failed = 0
 
     def count_answer(is_usable: bool) -> None:
+        """Count an answer as usable or failed, and show how far the run is."""
         nonlocal usable, failed
         usable += is_usable
         failed += not is_usable
@@ -176,7 +181,7 @@ def _make_progress_counter(
 
 
 def _format_duration(seconds: float) -> str:
-    """Return a duration in its two largest units of hours, minutes and seconds."""
+    """Return a duration in its two largest units of hours, minutes and seconds, such as `3 min 5 s`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

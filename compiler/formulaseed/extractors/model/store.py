@@ -44,7 +44,7 @@ class StoredAnswer:
 
 
 def default_path() -> Path:
-    """Return the path of the store in the user's cache folder."""
+    """Return the path of the store in the user's cache folder, which depends on the system; creates nothing."""
     home = Path(os.path.expanduser("~"))  # unlike `Path.home`, this raises nothing
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -118,7 +118,10 @@ class Store:
     # --- management
 
     def info(self) -> dict[str, Any]:
-        """Return the path, the version and the size of the store, and the numbers of its answers by model."""
+        """Return the path, the version and the size of the store, and the numbers of its answers by model and batch.
+
+        The size includes the files that SQLite keeps beside the store. Times are in seconds since 1970.
+        """
         answers = self._db.fetch_all(
             "SELECT model, batch, COUNT(content), COUNT(*) - COUNT(content), SUM(input), SUM(cache_write), "
             "SUM(cache_read), SUM(output), MIN(at), MAX(at) FROM answers GROUP BY model, batch ORDER BY model, batch"
@@ -138,7 +141,7 @@ class Store:
         }  # fmt: skip
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Yield every answer as a JSON object, ordered by key."""
+        """Yield every answer, usable or not, as a JSON object, ordered by key; its keys are `_COLUMNS`."""
         for row in self._db.fetch_each(f"SELECT {', '.join(_COLUMNS)} FROM answers ORDER BY key"):
             answer = dict(zip(_COLUMNS, row, strict=True))
             if answer["content"] is not None:
@@ -157,7 +160,7 @@ class Store:
         return self._db.execute(f"INSERT OR IGNORE {_INSERT}", values).rowcount > 0
 
     def prune(self, *, before: float | None = None, model: str | None = None, unusable: bool = False) -> int:
-        """Delete the answers that meet all conditions, and return their number. The ledger is kept.
+        """Delete the answers that meet all conditions, compact the file, and return their number. The ledger is kept.
 
         `before` selects older answers, in seconds since 1970. A condition that is None or False selects all answers.
         """

@@ -137,7 +137,7 @@ class Database:
             return self._db.execute(query, values).fetchall()
 
     def fetch_each(self, query: str) -> Iterator[Any]:
-        """Yield the rows of a query one by one, without holding all of them in memory."""
+        """Yield the rows of a query one by one, without holding all in memory; nothing runs until it is iterated."""
         cursor = self.execute(query)
         while True:
             with self.translate_errors():
@@ -185,7 +185,10 @@ class StoreFile:
 
 
 def open_to_write(path: Path) -> StoreFile:
-    """Open or create a store and its folder, and migrate the store. Raises `StoreError` for a file that is no store."""
+    """Open or create a store and its folder, and migrate the store. Raises `StoreError` for a file that is no store.
+
+    Errors of SQLite and the system are raised untranslated.
+    """
     if path.exists():
         _check_is_file(path)
     path.parent.mkdir(parents=True, exist_ok=True)

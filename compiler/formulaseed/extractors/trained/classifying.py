@@ -102,7 +102,10 @@ class Classifier:
             self._prior = np.bincount(targets) / len(targets)
 
     def predict(self, rows: Any) -> list[ScoredValue]:
-        """Return a value for each row, with its score."""
+        """Return a value for each row, with its score; always `usual` if the classifier is untrained.
+
+        A row without any feature gets `usual`, too, and is marked as blank.
+        """
         import numpy as np
 
         if self.untrained_reason:
@@ -162,7 +165,7 @@ class Classifiers:
             self._calibrations = {field.name: self._calibrate(field) for field in self.fields}
 
     def predict(self, texts: Sequence[str]) -> list[Predictions]:
-        """Return the predictions for each of `texts`."""
+        """Return the calibrated predictions for each of `texts`; a field without a recorded answer has none."""
         predictions: list[Predictions] = []
         for start in range(0, len(texts), _BATCH_SIZE):
             batch = texts[start : start + _BATCH_SIZE]
@@ -178,7 +181,7 @@ class Classifiers:
         return [self._calibrate_values(values) for values in self._held_out_values]
 
     def notes(self) -> list[str]:
-        """Return a line for people about each field that is not predicted by a trained classifier."""
+        """Return a line for people about each field that no trained classifier predicts; strings come last."""
         notes = []
         for field in self.fields:
             classifier = self._classifiers.get(field.name)
@@ -209,7 +212,10 @@ class Classifiers:
         return weights, classifiers
 
     def _predict_held_out(self) -> list[dict[str, ScoredValue]]:
-        """Return, for each answer, the values by classifiers that learned from the other folds; none if there is one fold."""
+        """Return, for each answer, the values by classifiers that learned from the other folds.
+
+        They are not calibrated. If there is only one fold, every answer has an empty dict.
+        """
         predictions: list[dict[str, ScoredValue]] = [{} for _ in self.answers]
         if len(set(self._folds)) == 1:
             return predictions
@@ -245,6 +251,7 @@ class Classifiers:
         return Calibration([values[name].score for values, _ in pairs], is_right)
 
     def _calibrate_values(self, values: Mapping[str, ScoredValue]) -> Predictions:
+        """Return values with the probabilities that they are right; a blank value keeps its score."""
         return {
             name: Prediction(value, score if is_blank else self._calibrations[name].probability(score))
             for name, (value, score, is_blank) in values.items()
@@ -261,7 +268,10 @@ def _stack_features(weights: TfidfWeights, counts: Any, embeddings: Any) -> Any:
 
 
 def assign_folds(answers: Sequence[RecordedAnswer]) -> list[int]:
-    """Return the fold of each answer. All answers of a restaurant are in one fold, unless there is only one restaurant."""
+    """Return the fold of each answer. All answers of a restaurant are in one fold, unless there is only one restaurant.
+
+    Folds are about equally large, and do not depend on the order of `answers`. There are at most `FOLDS`.
+    """
     restaurants = {answer.business_id for answer in answers}
     groups = [answer.business_id if len(restaurants) > 1 else answer.review_id for answer in answers]
     sizes = [0] * FOLDS
@@ -279,7 +289,10 @@ def _sampling_key(answer: RecordedAnswer) -> bytes:
 
 
 def _find_usual(values: Sequence[FieldValue]) -> FieldValue:
-    """Return the median if there are numbers among `values`, otherwise the most frequent value."""
+    """Return the lower median if there are numbers among `values`, otherwise the most frequent value.
+
+    Of equally frequent values, the alphabetically first one wins. Raises `ValueError` for no values.
+    """
     numbers = [value for value in values if not isinstance(value, str | bool)]
     if numbers:
         return median_low(numbers)
@@ -290,7 +303,8 @@ def _find_usual(values: Sequence[FieldValue]) -> FieldValue:
 def _assign_classes(values: Sequence[FieldValue]) -> tuple[list[FieldValue], list[int]]:
     """Return the classes of a classifier, each as a recorded value, and for each of `values` the index of its class.
 
-    A number with many different values has a class for each of up to four bins, whose value is the median of the bin.
+    Each different value is a class. A number with more than `_MAX_NUMBER_CLASSES` values has up to four bins instead,
+    each with its median as the class.
     """
     distinct = {format_value(value): value for value in values}
     numbers = sorted(value for value in values if not isinstance(value, str | bool))
@@ -307,7 +321,10 @@ def _assign_classes(values: Sequence[FieldValue]) -> tuple[list[FieldValue], lis
 
 
 def _fit_regression(rows: Any, targets: Any, *, is_balanced: bool = True) -> Any:
-    """Return a logistic regression that was fitted to `rows`; `is_balanced` gives all classes the same weight."""
+    """Return a new logistic regression that was fitted to `rows` and `targets`.
+
+    `is_balanced` gives all classes the same weight, and applies `_INVERSE_REGULARIZATION`.
+    """
     from sklearn.linear_model import LogisticRegression
 
     if is_balanced:

@@ -80,7 +80,8 @@ class Trained(RecordedOptions):
     def measure(self, program: nodes.Program, source: ReviewSource) -> tuple[HeldOutExtractor, list[FieldMeasure]]:
         """Cross-validate on the recorded extractions: train on some restaurants, predict the others.
 
-        Returns an extractor that has these predictions, and the measures of each field. Raises as `learn`.
+        Returns an extractor that has these predictions, and the measures of each field. Does not report lines that
+        cannot be used. Raises as `learn`.
         """
         from formulaseed.extractors.trained.measuring import cross_validate, measure_fields
 
@@ -94,7 +95,8 @@ def collect_answers(
 ) -> list[RecordedAnswer]:
     """Return the recorded extractions with values and a text: that of their review, otherwise that of their line.
 
-    `restaurants` have the reviews; `handling` is how the seed treats long ones.
+    `restaurants` have the reviews. `handling` shortens the texts of lines; an answer is left out if the seed rejects so
+    long a text.
     """
     answers: dict[tuple[str, str], RecordedAnswer] = {}
     for reviews in restaurants:
@@ -136,7 +138,10 @@ class TrainedExtractor(SyncExtractor):
         return map(self._extract_batch, restaurants)
 
     def _extract_batch(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
-        """Extract reviews and count them by source; all reviews without a recorded extraction are predicted at once."""
+        """Extract reviews in their order, and count them by source; predict those without a recorded extraction.
+
+        A recorded extraction that failed is returned and not counted.
+        """
         recorded = [self._recorded.find(review) for review in reviews]
         unknown = [review for review, extraction in zip(reviews, recorded, strict=True) if extraction is None]
         predictions = iter(self._classifiers.predict([review.text for review in unknown]))
@@ -152,7 +157,10 @@ class TrainedExtractor(SyncExtractor):
         return extractions
 
     def _predict(self, review_id: str, predictions: Predictions) -> Extraction:
-        """Return an extraction with the predicted values; it fails if one is not certain enough, or has no value."""
+        """Return an extraction with the predicted values; it fails if one is not certain enough, or has no value.
+
+        Its source is `predicted`, or `left_out` if it fails.
+        """
         weakest = min(predictions, key=lambda name: predictions[name].confidence, default=None)
         if weakest is not None and predictions[weakest].confidence < self._min_confidence:
             confidence = f"a confidence of {predictions[weakest].confidence:.2f}, less than {self._min_confidence:g}"
@@ -163,7 +171,10 @@ class TrainedExtractor(SyncExtractor):
             return Extraction(review_id, None, str(error), source="left_out")
 
     def summary(self) -> list[str]:
-        """Return lines about the training data, the fields that are not learned, and the number of reviews by source."""
+        """Return lines about the training data, the fields that are not learned, and the number of reviews by source.
+
+        The reviews that were left out are mentioned only if there are any.
+        """
         answers = self._classifiers.answers
         restaurants = number_of(len({answer.business_id for answer in answers}), "restaurant")
         limit = ", as many as are learned from" if len(answers) == MAX_ANSWERS else ""

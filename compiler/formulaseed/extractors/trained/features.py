@@ -59,7 +59,10 @@ class WordCounter:
             self._counter = None
 
     def count(self, texts: Sequence[str]) -> Any:
-        """Return a sparse matrix of counts, with a row for each text and a column for each word or pair."""
+        """Return a sparse matrix of counts, with a row for each text and a column for each word or pair.
+
+        Words outside the vocabulary do not count. Without a vocabulary there is one column, of zeros.
+        """
         from scipy.sparse import csr_matrix, vstack
 
         if self._counter is None or not texts:

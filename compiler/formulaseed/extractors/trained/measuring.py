@@ -81,7 +81,10 @@ def measure_fields(
     answers: Sequence[RecordedAnswer],
     predictions: Mapping[tuple[str, str], Predictions],
 ) -> list[FieldMeasure]:
-    """Return the measures of each field that has a prediction for an answer, in the order of `fields`."""
+    """Return the measures of each field that has a prediction for an answer, in the order of `fields`.
+
+    Answers without the field or without its prediction do not count; a field without any is left out.
+    """
     measures = []
     for field in fields:
         known = sorted(
@@ -100,7 +103,11 @@ def measure_fields(
 def _measure_field(
     field: AskedField, restaurants: Sequence[str], values: Sequence[FieldValue], predictions: Sequence[Prediction]
 ) -> FieldMeasure:
-    """Return the measures of one field; `restaurants`, `values` and `predictions` belong to the same answers in that order."""
+    """Return the measures of a field; `restaurants`, `values` and `predictions` belong to the same answers, in order.
+
+    The intervals are bootstrapped over restaurants, always by the same draws. With a single restaurant, they have no
+    width.
+    """
     import numpy as np
 
     predicted_values = [prediction.value for prediction in predictions]
@@ -156,7 +163,7 @@ def _measure_agreement(recorded: Any, predicted: Any, weights: Any, size: int) -
 
 
 def _measure_calibration(is_right: Any, confidence: Any, weights: Any) -> float:
-    """Return the expected calibration error of weighted answers."""
+    """Return the expected calibration error of weighted answers, in `_CALIBRATION_BINS` bins."""
     import numpy as np
 
     bins = np.minimum((confidence * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)
@@ -164,7 +171,7 @@ def _measure_calibration(is_right: Any, confidence: Any, weights: Any) -> float:
 
 
 def render_measures(measures: Sequence[FieldMeasure]) -> str:
-    """Return a plain text table with a line for each field."""
+    """Return a plain text table with a line for each field, and 95 % intervals in parentheses."""
 
     def format_measure(measure: MeasuredShare) -> str:
         low, high = measure.interval

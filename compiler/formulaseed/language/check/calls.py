@@ -12,7 +12,10 @@ from formulaseed.language.typed import Expr
 
 
 def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> tuple[ast.Expr, ...] | None:
-    """Return the arguments of a call, also those in a list. Reports a wrong number of them, and then returns None."""
+    """Return the arguments of a call, or the items of its only argument if that is a list that `function` takes.
+
+    Returns None, with the problem reported, if their number is wrong or the function needs a list and has none.
+    """
     arguments = node.arguments
     least = function.min_arguments
     if function.list_argument != "no" and len(arguments) == 1 and isinstance(arguments[0], ast.List):
@@ -35,7 +38,10 @@ def unpack_arguments(node: ast.Call, function: Function, problems: Problems) -> 
 
 
 def _explain_needed_list(node: ast.Call, function: Function) -> Diagnostic:
-    """Return the diagnostic of a call that takes one list, and is written with several arguments."""
+    """Return the diagnostic of a call without the one list that its function takes.
+
+    It shows the arguments as a list, unless one of them is itself a list.
+    """
     spans = [argument.span for argument in node.arguments]
     texts = [span.source.text[span.start : span.end] for span in spans]
     if any(isinstance(argument, ast.List) for argument in node.arguments):
@@ -45,7 +51,10 @@ def _explain_needed_list(node: ast.Call, function: Function) -> Diagnostic:
 
 
 def check_literal(function: Function, arguments: Sequence[Expr], problems: Problems) -> bool:
-    """Return True if the last argument is a literal integer within bounds, or need not be one. Otherwise, report it."""
+    """Return False, and report it, if the last argument must be a literal integer within bounds and is not.
+
+    Returns True if the function requires no literal, or if the last parameter has no argument.
+    """
     if function.literal is None or len(arguments) < len(function.parameters):
         return True
     low, high = function.literal

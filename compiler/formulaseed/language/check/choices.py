@@ -27,7 +27,8 @@ def build_null_test(value: Expr) -> Expr:
 def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
     """Return `coalesce(value, default)`, or the one of the two that is known to be the result.
 
-    `known` holds the facts at each of the two. Reports operands without a common type, and then returns an error.
+    Returns an error if an operand is one, or if the two have no common type, which is reported. `known` holds the facts
+    at `value`, and those at `default`.
     """
     here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
@@ -49,7 +50,11 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
 
 
 def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
-    """Return the type of the value of `and`, or else `or`; None if the operands have no common type."""
+    """Return the type of the value of `and`, or else of `or`; None if the operands have no common type.
+
+    In `or`, only the last operand contributes null. In `and`, an entity before the last operand contributes only null,
+    unless the type of what follows is boolean.
+    """
     joined: Type | None = operands[-1].info.ty
     for operand in reversed(operands[:-1]):
         if joined is None:
@@ -65,7 +70,10 @@ def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) ->
 
 
 def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
-    """Return the operand that is the value of `and`, or else `or`; None if an operand that is not constant may decide."""
+    """Return the operand that is the value of `and`, or else of `or`: the first that decides, or the last.
+
+    Returns None if an operand that is not constant comes before that.
+    """
     for operand in operands:
         if not operand.info.is_constant:
             return None
@@ -75,10 +83,11 @@ def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | No
 
 
 def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
-    """Return the range of the value of `and`, or else `or`; None if it is not a number, or never reached.
+    """Return the range of the value of `and`, or else of `or`; None if it is not a number, or never reached.
 
-    `checked` holds each operand with the facts at its place; `before` are the facts before the first operand. An operand that is
-    not the last one contributes only the values with which it decides.
+    `checked` holds each operand with the facts at its place; `before` are the facts before the first operand. An
+    operand that is not the last one contributes only the values with which it decides. Operands that are null or never
+    reached are skipped.
     """
     joined: Range | None = None
     for place, (operand, facts) in enumerate(checked):
@@ -103,7 +112,8 @@ def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, i
 def find_branch_range(branches: tuple[tuple[Expr, Facts], tuple[Expr, Facts]], ty: Type) -> Range | None:
     """Return the range of a conditional expression of the type `ty`; None if it is not a number.
 
-    `branches` holds each branch with the facts at its place.
+    `branches` holds each branch with the facts at its place. A branch that is null or never reached is skipped. A
+    number of which nothing is known has the range of any number.
     """
     (then, when_true), (otherwise, when_false) = branches
     a = when_true.range_of(then)

@@ -27,6 +27,7 @@ class ComparisonChecker(ABC):
     """The part of the expression checker for comparisons. A subclass checks their operands."""
 
     def __init__(self, scope: Scope, narrowing: Narrowing) -> None:
+        """Check names by `scope`, and derive facts by `narrowing`."""
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
@@ -36,7 +37,10 @@ class ComparisonChecker(ABC):
         """The constant conditions because of which an operation that always fails is never reached."""
 
     def report_constants(self) -> None:
-        """Report the constant comparisons noted so far, and forget them."""
+        """Report the constant comparisons noted so far, and forget them.
+
+        A condition in `closed` is left out if another one that is reported is a part of it.
+        """
         known = list(self.constants)  # a condition needs no second warning beside that of a part of it
         for closing in self.closed:
             if not any(closing.span.covers(noted.span) for noted in known):
@@ -65,7 +69,8 @@ class ComparisonChecker(ABC):
     def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
         """Return the facts if the condition is true, and those if it is false.
 
-        If a condition is constant, the facts for the other result are impossible, and `closed_by` the condition.
+        If both results are possible, both facts are uncertain. If a condition is constant, the facts for the other
+        result are impossible, and `closed_by` the condition. Facts that were impossible before stay so.
         """
         when_true, when_false = self.narrowing.split(condition, facts)
         if facts.impossible:
@@ -85,9 +90,10 @@ class ComparisonChecker(ABC):
         return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
     def check_comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
-        """Check a comparison, or a chain, each of whose comparisons is checked with the facts if those before it are true.
+        """Return a comparison, or a chain, typed; an error if one of its sides is wrong, which is reported.
 
-        Notes constant comparisons. Reports sides that may be null, and results that rounding may decide.
+        Each comparison of a chain is checked with the facts if those before it are true. Notes constant comparisons.
+        Reports sides that may be null, and results that rounding may decide. `flag == True` becomes `flag`.
         """
         is_chain = len(node.operators) > 1
         first = self._check_side(node.first, self.scope.type_of(node.rest[0]), facts)
@@ -153,9 +159,10 @@ class ComparisonChecker(ABC):
     def _build_comparison(
         self, operands: list[Expr], operators: tuple[str, ...], facts: Facts, info: Info, *, is_first: bool
     ) -> Expr:
-        """Return a comparison, or a literal if it is constant and cannot fail.
+        """Return a comparison of two or more operands; a literal for two if the result is constant and cannot fail.
 
         `is_first`: it is the first of its chain, so that its left side has not been computed by the comparison before.
+        A literal on the left changes places with a right side that it never equals.
         """
         if len(operands) > 2:
             return typed.Comparison(operands[0], operators, tuple(operands[1:]), info)
@@ -175,7 +182,7 @@ class ComparisonChecker(ABC):
         return typed.Comparison(left, operators, (right,), info, is_constant, may_be_null)
 
     def _note_if_constant(self, left: Expr, operator: str, right: Expr, facts: Facts, whole: Span) -> None:
-        """Add a comparison to `constants` if its result is the same for all data, by the ranges and values of its sides."""
+        """Add a comparison to `constants` if it has one result for all data, unless the facts are silent."""
         if facts.is_silent:
             return
         result, reason = self._constant_result(left, operator, right, facts)
@@ -192,7 +199,7 @@ class ComparisonChecker(ABC):
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
-        """Return the result of a comparison, None if it varies, and the reason, empty if the facts about its sides are enough."""
+        """Return the result of a comparison, or None if it varies, and the reason, which may be empty."""
         if operator in ("==", "!=") and right.info.is_constant:
             results = self._results_of(left)
             if results is not None and right.info.constant not in results:
@@ -221,7 +228,7 @@ class ComparisonChecker(ABC):
     def _possible_values(
         self, left: Expr, operator: str, right: Expr, compared: Sequence[Value], facts: Facts
     ) -> Sequence[Value] | None:
-        """Return the values that the left side can have as far as a type checker knows; None if it knows none."""
+        """Return the values of the left side that a type checker knows; None if it knows none."""
         if operator in ("==", "!=") and right.info.ty.is_numeric:
             results = self._results_of(left)
             if results is not None and not set(results) & set(compared):
@@ -229,14 +236,17 @@ class ComparisonChecker(ABC):
         return facts.get(left).values
 
     def _results_of(self, expression: Expr) -> Sequence[Value] | None:
-        """Return the numbers that a step chooses from; None for any other expression."""
+        """Return the numbers that a step chooses from; None for any other step or expression."""
         is_step = isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.STEP
         if not isinstance(expression, typed.Ref) or not is_step or not expression.info.ty.is_numeric:
             return None
         return self.scope.results_of(expression.symbol.name)
 
     def _check_pair(self, left: Expr, operator: str, right: Expr, in_chain: bool, facts: Facts) -> tuple[Expr, Expr]:
-        """Return the sides of a comparison, checked for its operator. Reports a side of the wrong type, and returns an error."""
+        """Return the sides of a comparison other than `in`, with checks for null if `operator` is an order.
+
+        Reports a side of the wrong type, and returns an error in place of the right side. `in_chain` decides the help.
+        """
         if left.info.ty.is_error or right.info.ty.is_error:
             return left, right
         if operator in ("==", "!="):
@@ -252,9 +262,9 @@ class ComparisonChecker(ABC):
         return self.require_present(left, facts), self.require_present(right, facts)
 
     def _check_comparable(self, left: Expr, right: Expr, in_chain: bool = False) -> Expr:
-        """Return the right side if the two sides can be equal. Reports other sides, and returns an error.
+        """Return the right side if the two sides can be equal, or one is null. Reports others, and returns an error.
 
-        Enums must have a value in common.
+        Enums must have a value in common, unless both sides are constant. `in_chain` decides the help.
         """
         a = left.info.ty
         b = right.info.ty
@@ -290,7 +300,11 @@ class ComparisonChecker(ABC):
         return build_error(right.info.span)
 
     def _check_membership(self, left: Expr, operator: str, node: ast.Expr, facts: Facts) -> tuple[Expr, Expr]:
-        """Check the right side of `in` or `not in`, a list or a string, and return both sides. Reports wrong ones."""
+        """Return both sides of `in` or `not in`, which takes a list or a string; strings are checked for null.
+
+        Reports an empty list, items that the left side never equals, and sides that are not strings; the right side is
+        then an error. Notes a null in the list in `constants` if the left side is never null.
+        """
         if isinstance(node, ast.List):
             written = [self._check_side(item, left.info.ty, facts) for item in node.items]
             if not written:
@@ -320,7 +334,7 @@ def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
 
 
 def _is_apart(left: Expr, operator: str, right: Expr) -> bool:
-    """Return True if by its type a string is never equal to any of the strings that it is compared with."""
+    """Return True if by its type a string never equals any string on the right of `==`, `!=`, or `in` a list."""
     if operator not in ("==", "!=") and not isinstance(right, typed.List):
         return False
     known = left.info.ty.values
@@ -346,7 +360,7 @@ def _constant_value(right: Expr) -> object:
 
 
 def _needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantComparison:
-    """Return the reason and help for a test for null of a value that is never null."""
+    """Return the comparison, with `result` and help, of null with a value `tested` that is never null."""
     if isinstance(tested, typed.Present) or tested.info.ty.nullable:
         return wording.ConstantComparison(span, result, catalogue.KNOWN_PRESENT.format(quote(tested)))
     help = catalogue.REMOVE_THE_TEST
@@ -356,7 +370,7 @@ def _needless_test(tested: Expr, result: bool, span: Span) -> wording.ConstantCo
 
 
 def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
-    """Return the span of a comparison of a chain; the span of its right side if the left one is in another JSON value."""
+    """Return the span of both sides, or of the right one alone if the left one is in another JSON value."""
     here = left.info.span
     there = right.info.span
     together = there.pointer.startswith(here.pointer) and whole.pointer != there.pointer
@@ -364,7 +378,10 @@ def _find_pair_span(left: Expr, right: Expr, whole: Span) -> Span:
 
 
 def _simplify_boolean_test(left: Expr, operator: str, right: Expr, info: Info) -> Expr | None:
-    """Return `flag` for `flag == True`, `not flag` for `flag != True`, and None for any other comparison."""
+    """Return `flag` for `flag == True` or `flag != False`, and `not flag` for the opposite tests.
+
+    Returns None for any other comparison, and if `left` is not a boolean or may be null.
+    """
     if operator not in ("==", "!=") or not isinstance(right, typed.Literal) or not isinstance(right.value, bool):
         return None
     if left.info.ty.base is not Base.BOOLEAN or left.info.ty.nullable:

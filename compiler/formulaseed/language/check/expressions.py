@@ -43,7 +43,7 @@ class ExpressionChecker(ComparisonChecker):
         self.per_review = per_review
 
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an expression at a place with these facts, and return it typed, or as an error if something was reported."""
+        """Return an expression typed, or an error if a part is wrong. Raises `AssertionError` for a loop."""
         match node:
             case ast.Literal(span, value):
                 return build_literal(value, span)
@@ -86,7 +86,7 @@ class ExpressionChecker(ComparisonChecker):
         return branch
 
     def convert_to_float(self, result: Expr) -> Expr:
-        """Return the result of a formula over a domain, converted to a float; a string stays one."""
+        """Return the result of a formula over a domain as a float, or its string. Reports one that may be null."""
         if result.info.ty.is_error or result.info.ty.base is Base.STRING:
             return self.require_present(result, Facts())
         argument = self._check_argument(TO_FLOAT, result, Facts())
@@ -95,9 +95,10 @@ class ExpressionChecker(ComparisonChecker):
         )
 
     def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
-        """Check an expression that is used as a condition, under a `not` if `is_negated`. Reports a value that may be null.
+        """Check an expression that is used as a condition, under a `not` if `is_negated`.
 
-        Reports a string or number, and returns an error, unless it may be null: then it is a test for a value.
+        Reports a value that may be null. Reports a string or number, and returns an error, unless it may be null: then
+        it is a test for a value.
         """
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
@@ -135,7 +136,8 @@ class ExpressionChecker(ComparisonChecker):
     def require_present(self, expression: Expr, facts: Facts, wanted: Type = INTEGER) -> Expr:
         """Return an expression that is not null, with a check at run time unless it is known to be present.
 
-        Reports an expression that may be null. `wanted` is the type that a literal null is taken to have.
+        Reports an expression that may be null; one that always is, and is always reached, becomes an error. `wanted` is
+        the type that a literal null is taken to have.
         """
         info = expression.info
         ty = info.ty
@@ -158,7 +160,7 @@ class ExpressionChecker(ComparisonChecker):
         return (is_step or isinstance(expression, typed.Aggregate)) and self.scope.report_missing_default(expression)
 
     def _check_shape(self, expression: Expr, text: str) -> Expr:
-        """Return the expression of a name. Reports a value of single reviews where there is no review, and returns an error."""
+        """Return the expression of a name. Reports a review's value without a review, and returns an error."""
         if isinstance(expression, typed.Ref) and expression.symbol.is_per_review and not self.per_review:
             self.scope.report_once(catalogue.review_value(expression.info.span, text), text)
             return build_error(expression.info.span)
@@ -178,6 +180,7 @@ class ExpressionChecker(ComparisonChecker):
         return self.require_present(operand, facts)
 
     def _check_unary(self, node: ast.Unary, facts: Facts) -> Expr:
+        """Return a signed number, computed if it is constant. Reports any other operand, and returns an error."""
         operand = self._require_number(self.check(node.operand, facts), node.operator, facts)
         if operand.info.ty.is_error:
             return build_error(node.span)
@@ -192,6 +195,7 @@ class ExpressionChecker(ComparisonChecker):
         return signed if value is None else note_value(signed, value)
 
     def _check_binary(self, node: ast.Binary, facts: Facts) -> Expr:
+        """Return an arithmetic operation; an error if an operand is wrong. Reports equal operands, as in `x - x`."""
         left = self._require_number(self.check(node.left, facts), node.operator, facts)
         right = self._check_operand(OPERATORS[node.operator], 1, node.right, facts)
         if left.info.ty.is_error:
@@ -264,6 +268,7 @@ class ExpressionChecker(ComparisonChecker):
         """Check `and` or `or`, whose value is one of the operands, as in Python. Reports values that are lost by it.
 
         `is_condition`: the result is only tested for being true. `refuses_zero`: the operation around it fails for 0.
+        Reports operands without a common type, and returns an error.
         """
         is_and = node.operator == "and"
         checked = self._operands_with_facts(node, facts, is_condition=is_condition)
@@ -287,7 +292,7 @@ class ExpressionChecker(ComparisonChecker):
         return choice if deciding is None else note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
-        """Check the operands of `and` or `or`. Returns each with the facts at its place: the ones before it did not decide."""
+        """Return the operands of `and` or `or`, each with the facts if those before it did not decide."""
         checked: list[tuple[Expr, Facts]] = []
         check = self._check_truth if is_condition else self.check
         for operand_node in node.operands:
@@ -301,6 +306,7 @@ class ExpressionChecker(ComparisonChecker):
         return checked
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        """Return a conditional expression. Reports branches of unlike types, and returns an error."""
         condition = self.check_condition(node.condition, facts)
         if condition.info.ty.is_error:
             when_true = when_false = facts.as_unknown().as_uncertain()
@@ -325,6 +331,7 @@ class ExpressionChecker(ComparisonChecker):
     # --- calls
 
     def _check_call(self, node: ast.Call, facts: Facts) -> Expr:
+        """Return a call. Reports an unknown function or wrong arguments, and returns an error."""
         function = FUNCTIONS.get(node.name.text)
         if function is None:
             from formulaseed.language.check.unknown_calls import report_unknown_function
@@ -375,7 +382,7 @@ class ExpressionChecker(ComparisonChecker):
         return total
 
     def _check_argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
-        """Return an argument, not null, of a type that the function takes. Reports any other, and returns an error."""
+        """Return an argument, not null, of a type that the function takes. Reports others, and returns an error."""
         ty = argument.info.ty
         takes_strings = Base.STRING in function.takes
         if not (ty.is_error or ty.base is Base.NULL or ty.base in function.takes):

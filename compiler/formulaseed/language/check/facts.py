@@ -33,7 +33,10 @@ class Known(NamedTuple):
     """Whether null is excluded in another way, which a type checker of Python does not follow."""
 
     def merge(self, other: Known, info: Info) -> Known:
-        """Return the facts that hold if either of the two holds, without a range that `info` states anyway."""
+        """Return the facts that hold if either of the two holds, without a range that `info` states anyway.
+
+        Only what both know is kept: values are joined, and a range covers both ranges.
+        """
         known = intervals.union(self.range, other.range) if self.range and other.range else None
         if known == info.range:
             known = None
@@ -81,7 +84,7 @@ class Facts:
         return self.impossible or self.is_unknown
 
     def with_changes(self, **changes: object) -> Facts:
-        """Return a copy with other values of some fields. Much faster than `replace`, which matters for every comparison."""
+        """Return a copy with other values of the fields `changes`, much faster than `replace` does."""
         copy = Facts(
             self.recent, self.older, self.impossible, self.is_certain, self.is_unknown, self.closed_by, self.path
         )
@@ -90,7 +93,7 @@ class Facts:
         return copy
 
     def get(self, expression: Expr) -> Known:
-        """Return the facts about an expression; there are none about a constant."""
+        """Return the facts about an expression, newer ones first; empty ones if there are none or it is constant."""
         # hashing a long expression takes long, so that it is only looked up if it can be there
         if not expression.info.is_constant:
             for known in (self.recent, self.older):
@@ -109,14 +112,17 @@ class Facts:
         return self.get(expression).range or expression.info.range
 
     def operand_range(self, operand: Expr) -> Range:
-        """Return the range of a number, or of a boolean, which `int` and `float` take; for a string, one that is not used."""
+        """Return the range of an operand of an operation: of a number, or of a boolean, from 0 to 1.
+
+        A string has the range of a boolean, which is not used.
+        """
         known = self.range_of(operand)
         if known is None:
             known = intervals.ANY_NUMBER if operand.info.ty.is_numeric else Range(0.0, 1.0)
         return known
 
     def values_of(self, expression: Expr) -> tuple[str, ...] | None:
-        """Return the values that a string can have here; None if they are not known."""
+        """Return the values that a string can have here, by the facts or by its type; None if not known."""
         if isinstance(expression, typed.Present):
             expression = expression.operand
         values = self.get(expression).values
@@ -133,7 +139,10 @@ class Facts:
         return expression.info.ty.nullable and not self.is_present(expression)
 
     def learn(self, expression: Expr, **changes: Any) -> Facts:
-        """Return the facts with more of them about an expression: `changes` are fields of `Known`."""
+        """Return the facts with more about an expression: `changes` are fields of `Known`, which replace old ones.
+
+        Returns the same object if nothing changes.
+        """
         before = self.get(expression)
         known = before._replace(**changes)
         if known == before:
@@ -159,7 +168,10 @@ class Facts:
         return self.with_changes(is_certain=False) if self.is_certain else self
 
     def merge(self, other: Facts) -> Facts:
-        """Return the facts that hold if either of the two holds. Both must have the same older facts."""
+        """Return the facts that hold if either of the two holds; the others if one of the two is impossible.
+
+        Both must have the same older facts.
+        """
         if self.impossible:
             return other
         if other.impossible:

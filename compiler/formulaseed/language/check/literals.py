@@ -32,7 +32,8 @@ def _value_range(value: Value) -> Range | None:
 def join_conditions(word: str, parts: Sequence[Expr], info: Info) -> Expr:
     """Return conditions joined by `word`, `and` or `or`, without literals that change nothing: `x and True` is `x`.
 
-    A literal that decides makes the conditions after it needless, and also those before it if they cannot fail.
+    A literal that decides makes the conditions after it needless, and also those before it if they cannot fail. A
+    single condition that is left is returned itself.
     """
     decisive = word == "or"
     last = next((place for place, part in enumerate(parts) if _is_truth(part, decisive)), len(parts) - 1)
@@ -52,7 +53,7 @@ def _is_truth(expression: Expr, truth: bool) -> bool:
 
 
 def is_constant_string(expression: Expr) -> bool:
-    """Return True if a string is the same for all data: a literal, or a step that has one value."""
+    """Return True if a string is the same for all data: it has one known value, no null, and uses only steps."""
     ty = expression.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:
         return False

@@ -41,7 +41,10 @@ class Narrowing:
         return self._split(condition, facts.compact())
 
     def _split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Split as `split` does, without making the facts compact first."""
+        """Return the facts if a condition is true, and those if it is false, as `split` does.
+
+        Unlike `split`, it does not make the facts compact first.
+        """
         match condition:
             case typed.Not(operand):
                 return self._split(operand, facts)[::-1]
@@ -67,7 +70,10 @@ class Narrowing:
                 return _split_value(condition, facts)
 
     def _split_sequence(self, operands: Sequence[Expr], is_and: bool, facts: Facts) -> tuple[Facts, Facts]:
-        """Split by the operands of `and`, or else `or`, each of which is evaluated only if none before it decides."""
+        """Return the facts if `and`, or else `or`, of the operands is true, and those if it is false.
+
+        Each operand is evaluated only if none before it decides.
+        """
         if not is_and:  # by De Morgan's laws
             negated = [typed.Not(operand, operand.info) for operand in operands]
             return self._split_sequence(negated, True, facts)[::-1]
@@ -78,7 +84,7 @@ class Narrowing:
         return facts, when_false
 
     def _split_pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Split by one comparison."""
+        """Return the facts if one comparison is true, and those if it is false; impossible ones if it is constant."""
         result = constant_result(left, operator, right, facts)
         when_true = when_false = facts.as_impossible()
         if result is not False:
@@ -88,7 +94,10 @@ class Narrowing:
         return when_true, when_false
 
     def _assume_comparison(self, left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-        """Return the facts if the comparison is true."""
+        """Return the facts if the comparison is true: ranges, values of strings, and that a side is not null.
+
+        A string that contains another says nothing, nor does `not in`, except about the values of strings.
+        """
         facts = _narrow_values(left, operator, right, facts)
         if operator == "in" and isinstance(right, typed.List):
             return self._narrow_member(left, right.items, facts)
@@ -107,7 +116,10 @@ class Narrowing:
         return facts
 
     def _narrow_range(self, side: Expr, sign: str, other: Expr, facts: Facts) -> Facts:
-        """Return the facts with the range of `side` if it compares with `other` by `sign`."""
+        """Return the facts with the range of `side` if it compares with `other` by `sign`.
+
+        The facts are unchanged if one of the two is no number, or for `!=` with anything but 0.
+        """
         mine = facts.range_of(side)
         limit = facts.range_of(other)
         if mine is None or limit is None or (sign == "!=" and not limit.is_zero):
@@ -125,7 +137,10 @@ class Narrowing:
         return self._learn_range(side, intervals.intersection(mine, limit), facts)
 
     def _narrow_member(self, left: Expr, members: Sequence[Expr], facts: Facts) -> Facts:
-        """Return the facts if a value is one of the `members` of a list."""
+        """Return the facts if a value is one of the `members` of a list.
+
+        These are its range, unless that of a member is not known, and that it is not null if no member is nullable.
+        """
         if left.info.ty.nullable and not any(item.info.ty.nullable for item in members):
             facts = facts.learn(left, is_implied=True)
         mine = facts.range_of(left)
@@ -136,7 +151,10 @@ class Narrowing:
         return self._learn_range(left, intervals.intersection(mine, reduce(intervals.union, known)), facts)
 
     def _learn_range(self, value: Expr, known: Range, facts: Facts) -> Facts:
-        """Return the facts with a new range of a value; a count of 1 or more implies the aggregates over the same reviews."""
+        """Return the facts with a new range of a value.
+
+        A count of 1 or more implies that the aggregates over the same reviews have a value.
+        """
         facts = facts.learn(value, range=known)
         if known.low >= 1:
             for aggregate in self.non_empty(value):
@@ -162,7 +180,7 @@ def is_null(expression: Expr) -> bool:
 
 
 def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
-    """Return True if `left` is an integer, or null, and `right` a constant with a fraction, so that the two are never equal."""
+    """Return True if an integer, or null, on the left can never equal a constant with a fraction on the right."""
     if not right.info.is_constant or left.info.ty.base is not Base.INTEGER:
         return False
     value = right.info.constant
@@ -170,7 +188,10 @@ def is_whole_and_fraction(left: Expr, right: Expr) -> bool:
 
 
 def constant_result(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
-    """Return the result of one comparison if it is the same for all data; None if it depends on them."""
+    """Return the result of one comparison if it is the same for all data; None if it depends on them.
+
+    It depends on them also if a side may be null and null may give the other result.
+    """
     if operator in ("in", "not in"):
         is_contained = _constant_membership(left, right, facts)
         return is_contained if is_contained is None or operator == "in" else not is_contained
@@ -187,7 +208,7 @@ def constant_result(left: Expr, operator: str, right: Expr, facts: Facts) -> boo
 
 
 def _compare_known(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
-    """Return the result of a comparison of values that are not null, by their ranges or values; None if it depends on data.
+    """Return the result of comparing values that are not null, by their ranges or values; None if it depends on data.
 
     `operator` is not `in` or `not in`.
     """
@@ -207,7 +228,7 @@ def _compare_known(left: Expr, operator: str, right: Expr, facts: Facts) -> bool
 
 
 def _constant_null_test(left: Expr, operator: str, right: Expr, facts: Facts) -> bool | None:
-    """Return the result of `==` or `!=` with null; None if the other side may be null."""
+    """Return the result of `==` or `!=` with null, on either side; None if the other side may be null."""
     if left.info.ty.base is right.info.ty.base:
         return operator == "=="
     if left.info.ty.base is Base.NULL:
@@ -216,7 +237,10 @@ def _constant_null_test(left: Expr, operator: str, right: Expr, facts: Facts) ->
 
 
 def _constant_membership(left: Expr, right: Expr, facts: Facts) -> bool | None:
-    """Return True if a value is always in a list, or a string in another; False if it never is; None if it depends on data."""
+    """Return True if a value is always in a list, or a string in another; False if it never is.
+
+    Returns None if that depends on data, or if there are more than `MAX_STRING_PAIRS` pairs of strings to try.
+    """
     known = facts.values_of(left)
     if isinstance(right, typed.List):
         results = {constant_result(left, "==", item, facts) for item in right.items}
@@ -232,7 +256,10 @@ def _constant_membership(left: Expr, right: Expr, facts: Facts) -> bool | None:
 
 
 def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
-    """Split by the truth of a value: it is false if it is null, 0, False or an empty string."""
+    """Return the facts if a value is true, and those if it is null, 0, False or an empty string.
+
+    The facts are impossible for a result that its range or a literal excludes.
+    """
     known = facts.range_of(value)
     is_false = None
     if isinstance(value, typed.Literal):
@@ -256,9 +283,10 @@ def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
 
 
 def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-    """Return the facts with the values that a string can still have after `==`, `!=`, `in` or `not in`, compared with literals.
+    """Return the facts with the values that a string can still have after `==`, `!=`, `in` or `not in` with literals.
 
-    The facts are unchanged if the string's values are not known, or if `right` is anything else.
+    The facts are unchanged if the values of `left` are not known, or if `right` is anything but strings or a list of
+    them.
     """
     known = facts.values_of(left)
     if known is None or isinstance(left, typed.Literal):

@@ -45,7 +45,8 @@ def report_null(
 ) -> None:
     """Report a value that may be null, once for the same text in a step. Does nothing if it is known to be present.
 
-    `other` is the value that `sign`, `!=` or `not in`, compares it with. With the effect `truth`, `sign` may be `not`.
+    `effect` says how null acts at this place. `other` is the value that `sign`, `!=` or `not in`, compares it with.
+    With the effect `truth`, `sign` may be `not`.
     """
     if not is_unproven(value, scope, facts):
         return
@@ -81,7 +82,11 @@ def _compare_with_default(text: str, coalesced: str, sign: str, other: Expr) -> 
 
 
 def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
-    """Return a default to propose: a value that is equal to `other`, or one for which the formula does not fail."""
+    """Return the text of a default to propose: a constant `other`, or the first item of a list of constants.
+
+    Without such a constant, or if the value has only one value besides null, it is an empty string, `False`, or a
+    number for which the formula does not fail.
+    """
     first = next(iter(list_items(other)), None) if other is not None else None
     known = facts.range_of(value) or intervals.ANY_NUMBER
     values = facts.values_of(value)
@@ -98,7 +103,7 @@ def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
 
 
 def _propose_number(known: Range) -> str:
-    """Return a number of the range as text: 0 or 1 if it is in the range, else a bound."""
+    """Return a number of the range as text: 0 or else 1 if it is in the range, else the lower bound."""
     candidates = (0, 1, known.low, known.high)
     usual = (value for value in candidates if known.low <= value <= known.high and not (known.nonzero and value == 0))
     number = next(usual, 0)
@@ -110,7 +115,8 @@ def _propose_number(known: Range) -> str:
 def report_truth(condition: Expr, scope: Scope, facts: Facts, *, is_negated: bool = False) -> None:
     """Report a boolean or string that is a condition, under a `not` if `is_negated`, and may be null.
 
-    A number as a condition is taken as a test for a value, and not reported.
+    A number or an entity as a condition is taken as a test for a value, and not reported. The operands of `and` and
+    `or` are reported elsewhere.
     """
     is_guard = condition.info.ty.base not in (Base.BOOLEAN, Base.STRING) or scope.is_entity(condition)
     if not is_guard and not isinstance(condition, typed.Logical):  # the operands of one were reported
@@ -118,7 +124,10 @@ def report_truth(condition: Expr, scope: Scope, facts: Facts, *, is_negated: boo
 
 
 def report_difference(left: Expr, sign: str, right: Expr, scope: Scope, facts: Facts) -> None:
-    """Report either side of `!=`, or of `not in` with a list, that may be null. Does nothing for a comparison with null."""
+    """Report either side of `!=`, or of `not in` with a list, that may be null.
+
+    Does nothing for a comparison with null, for a list that contains null, and for any other operator.
+    """
     if sign not in ("!=", "not in") or (sign == "not in" and not isinstance(right, typed.List)):
         return
     if any(side.info.ty.base is Base.NULL for side in (left, *list_items(right))):
@@ -148,7 +157,8 @@ def is_boolean_default(operand: Expr, rest: Sequence[Expr]) -> bool:
 def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, scope: Scope) -> None:
     """Report each operand of `or` that may be 0, an empty string or false, and is then replaced by a different value.
 
-    `checked` holds each operand with the facts at its place. Booleans are only reported if they are nullable and have a default.
+    `checked` holds each operand with the facts at its place. Booleans are only reported if they are nullable and have a
+    default. Operands with silent facts are skipped, as are those before values that are all 0, empty or false.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked[:-1]):
@@ -166,7 +176,10 @@ def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, sc
 
 
 def _include_parentheses(span: Span) -> Span:
-    """Return the span, extended to the left by the opening parentheses that are closed inside it."""
+    """Return the span, extended to the left by the opening parentheses that are closed inside it.
+
+    Stops at anything but parentheses and spaces.
+    """
     text = span.source.text
     start = span.start
     unopened = text.count(")", start, span.end) - text.count("(", start, span.end)
@@ -177,7 +190,10 @@ def _include_parentheses(span: Span) -> Span:
 
 
 def _find_falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
-    """Return the literal, other than null, that an operand may be and that `or` replaces; empty if there is none."""
+    """Return the literal, other than null, that an operand may be and that `or` replaces; empty if there is none.
+
+    It is `False` only if `rest`, the operands after it, are a default for a boolean.
+    """
     ty = operand.info.ty
     known = facts.range_of(operand)
     values = facts.values_of(operand)
@@ -191,7 +207,7 @@ def _find_falsy_value(operand: Expr, rest: Sequence[Expr], facts: Facts) -> str:
 
 
 def _is_falsy(expression: Expr, facts: Facts) -> bool:
-    """Return True if a value is 0, an empty string or false for all data."""
+    """Return True if a value is 0, an empty string or false for all data; False if it may be null."""
     if expression.info.is_constant:
         return expression.info.constant is not None and not expression.info.constant
     known = facts.range_of(expression)
@@ -199,7 +215,10 @@ def _is_falsy(expression: Expr, facts: Facts) -> bool:
 
 
 def _propose_replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullable: bool) -> str:
-    """Return a formula to propose for `operand or rest`; empty if it is too long."""
+    """Return a formula to propose for `operand or rest`; empty if it is too long.
+
+    It is a call of `coalesce` if the operand is `nullable`, else a conditional expression that tests for `falsy`.
+    """
     if not all(short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
         return ""
     text = expression_text(operand)
@@ -223,10 +242,11 @@ def add_parentheses(text: str, span: Span) -> str:
 def report_joined(
     node: ast.Logical, checked: Sequence[tuple[Expr, Facts]], scope: Scope, *, is_condition: bool, refuses_zero: bool
 ) -> None:
-    """Report operands of `and` or `or` that may be null, and operands of `or` that it replaces although they are not null.
+    """Report operands of `and` or `or` that may be null, and those that `or` replaces although they are not null.
 
     `checked` holds each operand with the facts at its place. `is_condition`: the result is only tested for being true.
-    `refuses_zero`: the operation around the result fails for 0, so that `or` is a guard.
+    `refuses_zero`: the operation around the result fails for 0, so that `or` is a guard. With either, no replaced
+    operand is reported.
     """
     operands = [operand for operand, _ in checked]
     for place, (operand, facts) in enumerate(checked):

@@ -62,7 +62,11 @@ class _NamedOperand:
 
 
 def find_certain_failure(operation: Operation, operands: Sequence[Expr], known: OperandFacts) -> CertainFailure | None:
-    """Return why the operation fails for all operands in the ranges; None if it may have a value."""
+    """Return why the operation fails for all operands in the ranges; None if it may have a value.
+
+    Constant operands are computed; the fault of that comes before the failures of the table, except for a division by
+    zero.
+    """
     failure = next((failure for failure in operation.failures if failure.is_certain(known)), None)
     if all(info.is_constant for info in known.infos):
         try:
@@ -83,7 +87,10 @@ def find_certain_failure(operation: Operation, operands: Sequence[Expr], known: 
 def report_partial_operation(
     scope: Scope, operation: Operation, operands: Sequence[Expr], known: OperandFacts, whole: Expr
 ) -> None:
-    """Report a warning for each failure that is possible, once for the same text in a step. `whole` is the operation itself."""
+    """Report a warning for each failure that is possible, once for the same text in a step.
+
+    `whole` is the operation itself. A failure whose own test `is_warned` objects is left out.
+    """
     for failure in operation.failures:
         if not failure.is_possible(known) or (failure.is_warned is not None and not failure.is_warned(known)):
             continue
@@ -107,7 +114,10 @@ def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None
 
 
 def _write_guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
-    """Return a formula to propose: the operation if the operand `index` passes `test`, and no part is null, else 0."""
+    """Return a formula to propose: the operation if one operand passes `test`, and no part is null, else 0.
+
+    `index` is the place of that operand. An operand or operation that is too long is written as `…`.
+    """
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
     tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
     operand = operand_text(operands[index])

@@ -27,7 +27,10 @@ _EQUALITIES = {"==": "<", "!=": ">=", "in": "in", "not in": "not in"}
 
 
 def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactness:
-    """Return the exactness of a number; `of_step` returns that of a step. Raises `AssertionError` for a list."""
+    """Return the exactness of a number; `of_step` returns that of a step. Raises `AssertionError` for a list.
+
+    A value of any type but number is exact; an input is rounded; a choice is as exact as its least exact branch.
+    """
     if number.info.ty.base is not Base.NUMBER:
         return Exactness.EXACT
     match number:
@@ -59,7 +62,11 @@ def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactne
 def report_inexact(
     left: Expr, sign: str, right: Expr, span: Span, scope: Scope, facts: Facts, *, is_link: bool
 ) -> None:
-    """Report a comparison at `span` whose result rounding may decide, with a form to write unless it `is_link` of a chain."""
+    """Report a comparison at `span` whose result rounding may decide, with a form to write.
+
+    The form is left out if the comparison `is_link` of a chain. Does nothing for an order comparison, for a comparison
+    with 0, and if the facts are silent.
+    """
     sides = (left, *list_items(right))
     if sign not in _EQUALITIES or facts.is_silent or _is_zero(left) or all(map(_is_zero, sides[1:])):
         return
@@ -82,7 +89,10 @@ def _is_zero(side: Expr) -> bool:
 
 
 def _tolerant_comparison(left: Expr, sign: str, right: Expr, is_inexact: Sequence[bool]) -> str:
-    """Return a comparison to propose, with a tolerance or, for a list, of rounded numbers; empty if it is too long."""
+    """Return a comparison to propose, with a tolerance; empty if it is too long.
+
+    For a list, the sides that are `is_inexact` are rounded instead.
+    """
     sides = (left, *list_items(right))
     if not all(short_text(side, MAX_QUOTED, "") for side in sides):
         return ""

@@ -37,7 +37,7 @@ class Scope(ABC):
     _reported: set[tuple[str, str, str]] = field(default_factory=set, kw_only=True)
 
     def report_once(self, problem: Diagnostic, name: str) -> None:
-        """Report a problem with a name, unless the same one was already reported in this step."""
+        """Report a problem with a name, unless one with the same code and name was already reported in this step."""
         key = (self.current, problem.code, name)
         if key not in self._reported:
             self._reported.add(key)
@@ -109,9 +109,10 @@ class Scope(ABC):
         return frozenset()
 
     def report_unquoted(self, node: ast.Expr, beside: Type | None) -> typed.Expr | None:
-        """Report a string without its quotes, such as `severity == severe`, and return an error; None for any other expression.
+        """Report a string without its quotes, such as `severity == severe`, and return an error.
 
-        `beside` is the type of the other side of the comparison.
+        Returns None for any other expression. `beside` is the type of the other side of the comparison; nothing is
+        reported if it is not a string.
         """
         if beside is None or beside.base is not Base.STRING:
             return None

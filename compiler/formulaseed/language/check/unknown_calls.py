@@ -37,7 +37,11 @@ _MODULES = ("math", "np", "numpy", "pd", "pandas", "statistics", "operator")
 
 
 def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> None:
-    """Report a call of a name that is not a function. `arguments` is empty if not all of them could be checked."""
+    """Report a call of a name that is not a function. `arguments` is empty if not all of them could be checked.
+
+    A method call, such as `x.lower()`, has a diagnostic of its own. A forbidden function is marked as a matter of
+    security.
+    """
     module, _, last = name.text.rpartition(".")
     known = arguments
     if any(argument.info.ty.is_error for argument in arguments):
@@ -53,7 +57,11 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
 
 
 def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], facts: Facts) -> Help:
-    """Return the help for an unknown function: a step of this name, a rewritten call, or a similar function."""
+    """Return the help for an unknown function, by the first that applies.
+
+    It names a step of this name, the function without its module, a rewritten call, a similar function, or up to 20
+    functions.
+    """
     module, _, last = name.text.rpartition(".")
     if scope.is_step(name.text):
         return catalogue.STEP_CALLED.format(name.text)
@@ -68,7 +76,10 @@ def _help_for_function(scope: Scope, name: ast.Name, arguments: Sequence[Expr], 
 
 
 def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -> str:
-    """Return the help for a function of another language; empty for any other name."""
+    """Return the help for a function of another language: the call rewritten, or its general form if that fails.
+
+    Returns an empty string for any other name.
+    """
     forms = [template for call, template in FOREIGN_CALLS.items() if call.partition("(")[0] == name]
     if not forms:
         return FUNCTION_HELP.get(name, "")
@@ -79,7 +90,10 @@ def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -
 
 
 def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
-    """Return a call of a function of another language as a formula; empty if no formula replaces it, or it is too long."""
+    """Return a call of a function of another language as a formula, by the first form in the table that fits.
+
+    Returns an empty string if no formula replaces it, or if that is too long.
+    """
     for call, template in FOREIGN_CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
@@ -106,7 +120,10 @@ def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
 
 
 def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
-    """Return the help for a call of the method `name` of `value`, such as `x.lower()`; empty if no formula replaces it."""
+    """Return the help for a call of the method `name` of `value`, such as `x.lower()`.
+
+    Returns an empty string if no formula replaces it, or if that is too long.
+    """
     method = f".{name.lower()}"
     text = _rewrite_call(method, [value, *arguments]) or _rewrite_call(name.lower(), [value, *arguments])
     if not text and name in FUNCTIONS:

@@ -54,7 +54,11 @@ class _Reasons:
     narrowing: Narrowing
 
     def explain_parts(self, condition: Expr, facts: Facts) -> Iterator[str]:
-        """Yield the reasons why a condition is constant at a place with these facts."""
+        """Yield the reasons why a condition is constant at a place with these facts.
+
+        A condition that was tested before has that as its only reason. A literal has those of the noted comparisons at
+        its place.
+        """
         truth = facts.get(condition).truth
         if truth is not None:
             template = catalogue.KNOWN_TRUE if truth else catalogue.KNOWN_FALSE
@@ -84,7 +88,10 @@ class _Reasons:
                 yield from _describe_all([condition], facts)
 
     def _filter_reasons(self, name: str, facts: Facts) -> Iterator[str]:
-        """Yield the reason why a filter is constant: for all reviews, or because of these facts."""
+        """Yield the reason why a filter is constant: for all reviews, or because of these facts.
+
+        Yields nothing if the condition of the filter is not known.
+        """
         condition = self.narrowing.filter_condition(name)
         if condition is None:
             return
@@ -96,7 +103,10 @@ class _Reasons:
             yield template.format(name)
 
     def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
-        """Yield the reason of the operand that makes the whole constant; those of all operands if none does so alone."""
+        """Yield the reasons of the operand that makes the whole constant, or else of all constant operands.
+
+        A short comparison that decides is quoted, with at most `_MAX_REASONS` of its reasons.
+        """
         together: list[str] = []
         for operand in operands:
             passed, stopped = self.narrowing.split(operand, facts)
@@ -119,7 +129,11 @@ class _Reasons:
 
 
 def _comparison_reasons(left: Expr, operator: str, right: Expr, facts: Facts) -> Iterator[str]:
-    """Yield the reasons why one comparison is constant."""
+    """Yield the reasons why one comparison is constant.
+
+    They are that a value is never null, or that an integer never equals a fraction; otherwise, the ranges or values of
+    the sides that are not constant.
+    """
     if operator in ("==", "!=") and is_null(left):
         yield catalogue.NEVER_NULL.format(quote(right))
     elif operator in ("==", "!=") and is_null(right):
@@ -139,7 +153,10 @@ def _describe_all(expressions: Sequence[Expr], facts: Facts) -> Iterator[str]:
 
 
 def describe_known(expression: Expr, facts: Facts) -> str:
-    """Return the values or the range of an expression, in words; that it was tested before, if neither is known."""
+    """Return the values of an expression, or else its range, in words; that it was tested before if neither is known.
+
+    Null counts as a value if it is not excluded.
+    """
     values: Sequence[Value] | None = facts.values_of(expression)
     if values is not None:
         if facts.may_be_null(expression) and not facts.get(expression).is_implied:
@@ -165,7 +182,7 @@ def list_values(values: Sequence[Value]) -> str:
 
 
 def explain_integer(left: Expr, right: Expr) -> str:
-    """Return the reason why an integer is equal to none of the numbers that it is compared with; empty if there is none."""
+    """Return the reason why an integer equals none of the numbers on the other side; empty if there is none."""
     for whole, numbers in ((left, list_items(right)), (right, (left,))):
         if all(is_whole_and_fraction(whole, other) for other in numbers):
             return catalogue.IS_INTEGER.format(quote(whole))
@@ -176,9 +193,10 @@ def explain_integer(left: Expr, right: Expr) -> str:
 
 
 def help_for_quoted_number(expression: Expr) -> Help:
-    """Return the help for a number in quotes, in this expression or in the step that it names; empty for any other value.
+    """Return the help for a number in quotes, in this expression or in the step that it names.
 
-    The help is only a text, without a replacement, unless it applies to this very literal.
+    Returns an empty string for any other value. The help is only a text, without a replacement, unless it applies to
+    this very literal. A decimal comma is read as a point.
     """
     values = expression.info.ty.values or ()
     text = values[0].strip() if len(values) == 1 else ""
@@ -202,7 +220,10 @@ _UNQUOTED = {
 
 
 def help_for_quotes(value: object, wanted: Type) -> Help:
-    """Return the help for a string that is a literal of the type `wanted` in quotes; empty for any other value."""
+    """Return the help, with the fix, for a string that is a literal of the type `wanted` in quotes.
+
+    Returns an empty string for any other value.
+    """
     pattern = _UNQUOTED.get(wanted.base)
     if not isinstance(value, str) or pattern is None or not pattern.fullmatch(value):
         return ""
@@ -210,7 +231,11 @@ def help_for_quotes(value: object, wanted: Type) -> Help:
 
 
 def propose_test(expression: Expr) -> str:
-    """Return a condition to propose in place of a string or number: a comparison with one of its values, or with '' or 0."""
+    """Return a condition to propose in place of a string or number, which compares it with another value.
+
+    A literal string is compared with `x` by `==`. Another string with known values is compared by `!=` with the first
+    one that stands for nothing, or else by `==` with the last one; anything else by `!=` with an empty string or 0.
+    """
     ty = expression.info.ty
     text = operand_text(expression)
     if ty.values and isinstance(expression, typed.Literal):
@@ -226,7 +251,10 @@ def propose_test(expression: Expr) -> str:
 
 
 def help_for_order(operand: Expr, other: Expr) -> Help:
-    """Return the help for an order comparison, such as `<`, of a value that is not a number with `other`."""
+    """Return the help for an order comparison, such as `<`, of a value that is not a number with `other`.
+
+    A number in quotes beside a number, and then a date, have a help of their own.
+    """
     ty = operand.info.ty
     if other.info.ty.is_numeric and (number := help_for_quoted_number(operand)):
         return number
@@ -238,7 +266,10 @@ def help_for_order(operand: Expr, other: Expr) -> Help:
 
 
 def help_for_pair(left: Expr, right: Expr) -> Help:
-    """Return the help for comparing two values of different types, by the type of the one that is not a literal."""
+    """Return the help for comparing two values of different types, by the type of the one that is not a literal.
+
+    Only help for a number in quotes on the right side has a fix.
+    """
     value = right
     field = left
     if isinstance(left, typed.Literal):
@@ -261,7 +292,10 @@ def help_for_pair(left: Expr, right: Expr) -> Help:
 
 
 def add_default(call: Span) -> str:
-    """Return the text of a call of `max` or `min` over a loop with `default=0` added."""
+    """Return the text of a call of `max` or `min` over a loop with `default=0` added.
+
+    A loop that is too long or cannot be printed is written as `…`.
+    """
     name, _, rest = call.source.text[call.start : call.end].partition("(")
     loop = rest.strip().removesuffix(")").strip()
     if "\\" in loop or len(loop) > _MAX_QUOTED_CALL or not loop.isprintable():

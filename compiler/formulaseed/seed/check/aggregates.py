@@ -44,7 +44,7 @@ class FormulaChecker(ExpressionChecker):
         self.aggregates = aggregates
 
     def split_facts(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Return the facts of both cases, as for `ComparisonChecker`, with the condition added to their paths."""
+        """Return the facts if `condition` is true and if it is false, each with the condition added to its path."""
         when_true, when_false = super().split_facts(condition, facts)
         return (
             when_true.with_changes(path=Path(facts.path, condition, True)),
@@ -69,6 +69,10 @@ class AggregateChecker:
         check_where: Callable[[ast.Expr | None, Facts], tuple[Expr | None, bool]],
         new_checker: Callable[[], ExpressionChecker],
     ) -> None:
+        """Keep the arguments. `new_checker` returns a checker of expressions on single reviews.
+
+        `check_where` returns the checked condition (None if there is none) and True if it has no error.
+        """
         self.scope = scope
         self.problems = scope.problems
         self.narrowing = narrowing
@@ -106,7 +110,10 @@ class AggregateChecker:
         return self._build(node, operand, where, operand.info.ty, known)
 
     def _check_operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
-        """Check the operand of an aggregate: a condition, a number or any value. In a seed v1 a number may be a condition."""
+        """Check the operand of an aggregate: a condition, a number or any value, by what the function takes.
+
+        Reports a wrong operand, and returns an error expression for it. In a seed v1 a number may be a condition.
+        """
         checker = self.new_checker()
         takes = AGGREGATES[node.function].takes
         if takes == "condition":
@@ -119,7 +126,10 @@ class AggregateChecker:
     def _build(
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
     ) -> typed.Aggregate:
-        """Return the typed aggregate of an operand with the type `ty` and the range `known`."""
+        """Return the typed aggregate of an operand with the type `ty` and the range `known`.
+
+        The result is nullable if the function has no value over no reviews, and `node` has no numeric default.
+        """
         entry = AGGREGATES[node.function]
         result = entry.result(ty)
         if entry.empty_value is None:
@@ -135,7 +145,7 @@ class AggregateChecker:
         return _set_default(aggregate, build_literal(node.default.value, node.default.span))
 
     def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
-        """Return an operand that is a number or null. Reports, and returns an error for, any other."""
+        """Return an operand that is a number, null or an error. Reports any other, and returns an error expression."""
         ty = operand.info.ty
         if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
             return operand
@@ -145,7 +155,10 @@ class AggregateChecker:
         return build_error(operand.info.span)
 
     def _build_true_count(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
-        """Return the sum of a condition, which formulas of seeds v1 can have, as a count. Reports `max` and `min`: None."""
+        """Return the sum of the condition `operand` as a count of the reviews that meet it, as a seed v1 may have it.
+
+        Returns None, with the problem reported, for any other function, such as `max`.
+        """
         if AGGREGATES[node.function].purpose != "total":
             self.problems.report(seed_v1.boolean_extreme(operand.info.span, node.function))
             return None
@@ -183,7 +196,11 @@ class AggregateChecker:
         return checked
 
     def add_default(self, formula: Expr) -> Expr:
-        """Return `max(…) if n > 0 else 0` as an aggregate with a default if `n` counts its reviews; else the formula."""
+        """Return `max(…) if n > 0 else 0` as an aggregate with a default; any other formula as it is.
+
+        The condition must prove that the aggregate has reviews, by a count of exactly these, and the other branch must
+        be a constant number. The branches may be exchanged.
+        """
         if not isinstance(formula, typed.Conditional):
             return formula
         for truth, value, other in ((True, formula.then, formula.otherwise), (False, formula.otherwise, formula.then)):
@@ -202,7 +219,10 @@ class AggregateChecker:
     # --- conditions
 
     def _may_fail(self, node: ast.Aggregate) -> bool:
-        """Return True if a condition or the expression of an aggregate may have no value for some reviews."""
+        """Return True if a part of an aggregate may have no value for some reviews.
+
+        Such a part is a partial operator or function, or a nullable or unknown name.
+        """
         for part in ast.walk(node):
             match part:
                 case ast.Binary(_, operator) if is_partial(operator):
@@ -214,7 +234,10 @@ class AggregateChecker:
         return False
 
     def _is_needless(self, guard: Expr, conditions: Sequence[Expr]) -> bool:
-        """Return True if the guard only says that some reviews match: without any, nothing can fail."""
+        """Return True if `guard` only says that some reviews match, and the other `conditions` cannot fail.
+
+        Without matching reviews nothing else is evaluated.
+        """
         matched = self._find_proved_reviews(guard, True)
         if matched is None or not matched.issubset(conditions):
             return False
@@ -222,7 +245,7 @@ class AggregateChecker:
         return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in rest)
 
     def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
-        """Return True if a count of some of these reviews is known to be 1 or more."""
+        """Return True if `facts` prove that some reviews meet `conditions`: a count under these, or more, is not 0."""
         for value, known in facts.items():
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
@@ -234,7 +257,11 @@ class AggregateChecker:
         return False
 
     def _find_proved_reviews(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
-        """Return the conditions on the reviews of which `condition` proves that there are some; None if it proves nothing."""
+        """Return the conditions of the count that is not 0 if `condition` equals `truth`; None if that proves nothing.
+
+        Only a comparison of one count with a literal, or its negation, proves it. A count of all reviews gives an empty
+        set.
+        """
         match condition:
             case typed.Not(operand):
                 return self._find_proved_reviews(operand, not truth)
@@ -247,7 +274,10 @@ class AggregateChecker:
 
 
 def _set_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
-    """Return an aggregate that is null over no reviews with a number as its default."""
+    """Return an aggregate that is null over no reviews with a number as its default.
+
+    The type becomes non-null, and type and range include the default.
+    """
     assert isinstance(default.value, int | float)
     info = aggregate.info
     ty = join(info.ty.non_null(), literal_type(default.value)) or ERROR
@@ -267,7 +297,10 @@ def is_not_numeric(default: ast.Literal) -> bool:
 
 
 def _list_guards(path: Path | None) -> list[Expr]:
-    """Return the conditions on the way to a place, in their order, each as one that is true there."""
+    """Return the conditions on the way to a place, the outermost first, each as one that is true there.
+
+    Returns an empty list if `path` is None.
+    """
     guards: list[Expr] = []
     while path is not None:
         guards.append(_build_truth_test(path.condition, path.truth))
@@ -276,7 +309,10 @@ def _list_guards(path: Path | None) -> list[Expr]:
 
 
 def _build_truth_test(value: Expr, truth: bool) -> Expr:
-    """Return the condition that a value counts as true, or as false, like null, 0 and the empty string."""
+    """Return the condition that `value` counts as true, or, if `truth` is False, as false.
+
+    Null, 0, False and the empty string count as false.
+    """
     ty = value.info.ty
     span = value.info.span
     info = Info(BOOLEAN, span)

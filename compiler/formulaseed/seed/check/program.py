@@ -31,6 +31,10 @@ class _ProgramChecker:
     """A checker of one surface program."""
 
     def __init__(self, program: surface.Program, problems: Problems) -> None:
+        """Prepare the scope and the step checker. Declared fields replace standard fields of the same name.
+
+        Reports steps with the same name.
+        """
         self.program = program
         self.problems = problems
         meta = {**standard_fields.META, **{f.name: f.ty for f in program.meta}}
@@ -54,6 +58,7 @@ class _ProgramChecker:
         self.steps = StepChecker(program, self.scope, narrowing)
 
     def _build_scope(self) -> SeedScope:
+        """Return the scope of the program's names, made by `new_scope` for a rule file. Reports duplicate steps."""
         program = self.program
         if program.new_scope is not None:
             return program.new_scope(self.problems, self._number_steps())
@@ -71,7 +76,10 @@ class _ProgramChecker:
         )
 
     def run(self) -> nodes.Program:
-        """Check all steps, outputs and properties; return the program with the steps that have no error."""
+        """Check all steps, outputs and properties; return the program with the steps that have no error.
+
+        Every problem is reported. Steps without a name are checked only for their problems.
+        """
         steps = []
         for step in self.program.steps:
             self.scope.current = step.name.text
@@ -90,19 +98,23 @@ class _ProgramChecker:
         return self._check_properties(self._build_program(tuple(steps)))
 
     def _add(self, step: nodes.Step) -> None:
-        """Make a step known to those after it."""
+        """Make a step known to those after it. The first of several steps with one name is kept."""
         table = self.scope.filters if isinstance(step.operation, nodes.Filter) else self.scope.steps
         if step.name not in table and step.aggregate is not None:
             self._add_aggregate(step.aggregate, step)
         table.setdefault(step.name, step)
 
     def _add_aggregate(self, aggregate: typed.Aggregate, step: nodes.Step | None = None) -> None:
-        """Make an aggregate known, by the name of the step that consists of it, if there is one."""
+        """Add an aggregate that may have no value to `partial`; any other is passed over.
+
+        It is known by the name of `step`, the step that consists of it, if one is given.
+        """
         if aggregate.entry.empty_value is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
             self.partial.append((name, self._expand_conjuncts(aggregate.where)))
 
     def _number_steps(self) -> dict[str, int]:
+        """Return the index of each step by name, the first of a name. Reports the later ones as duplicates."""
         places: dict[str, int] = {}
         for index, step in enumerate(self.program.steps):
             name = step.name
@@ -124,7 +136,10 @@ class _ProgramChecker:
         return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
     def _find_non_empty(self, count: Expr) -> tuple[Expr, ...]:
-        """Return the aggregates that have a value if `count` is 1 or more: those over reviews that include the counted ones."""
+        """Return the aggregates that have a value if `count` is 1 or more: their reviews include the counted ones.
+
+        Returns none if `count` is no count. Results are kept in `including` and extended by aggregates that are new.
+        """
         aggregate = self.scope.aggregate_of(count)
         if aggregate is None or not aggregate.entry.counts:
             return ()
@@ -135,7 +150,10 @@ class _ProgramChecker:
         return including
 
     def _expand_conjuncts(self, where: Expr | None) -> frozenset[Expr]:
-        """Return the conjuncts of a condition, those of its filters in place of their names."""
+        """Return the conjuncts of a condition, those of its filters in place of their names; an empty set for None.
+
+        An unknown filter's name stays.
+        """
         required: set[Expr] = set()
         followed: set[Expr] = set()
         stack = list(typed.conjuncts(where))
@@ -154,6 +172,7 @@ class _ProgramChecker:
     # --- the whole
 
     def _check_output(self) -> None:
+        """Report outputs that are no steps with a value, and those whose aggregate may have no value."""
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
             step = self._find_step(name, returned)
@@ -161,9 +180,10 @@ class _ProgramChecker:
                 self.scope.report_default_needed(step.aggregate, step)
 
     def _find_step(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
-        """Return the step with a value that is named outside of formulas; None, with the problem reported, if there is none.
+        """Return the step with a value that is named outside of formulas; None if there is none.
 
-        A step that is `named` already is not suggested.
+        Reports a filter, a field or an unknown name, but not a step that has an error. A step in `named` is not
+        suggested.
         """
         if name.text in self.scope.filter_names:
             self.problems.report(catalogue.filter_as_value(name.span, name.text, per_review=False))
@@ -196,6 +216,10 @@ class _ProgramChecker:
         return replace(program, properties=tuple(properties))
 
     def _build_program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
+        """Return the typed program of the checked `steps`, without properties.
+
+        Its `meta` and `context` include the standard fields. The record is empty without a formula reference.
+        """
         program = self.program
         used = {symbol.name for step in steps for symbol in step.symbols()}
         return nodes.Program(
@@ -219,7 +243,7 @@ class _ProgramChecker:
 
 
 def _find_all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
-    """Return the steps and filters that a step uses, directly or through others."""
+    """Return the names of the steps and filters that the step `name` uses, directly or through others."""
     reached: set[str] = set()
     stack = [name]
     while stack:
@@ -244,6 +268,10 @@ def _build_bounds(program: surface.Program) -> dict[Symbol, Range]:
 
 
 def _build_range(bounded: nodes.ExtractionField | nodes.Parameter) -> Range:
+    """Return the range of a numeric field or parameter: its bounds, or those of all inputs where it has none.
+
+    Bounds that are exchanged are ignored.
+    """
     any_value = intervals.INPUT_INTEGER if bounded.ty.base is Base.INTEGER else intervals.INPUT_NUMBER
     low = any_value.low if bounded.minimum is None else intervals.round_down(bounded.minimum)
     high = any_value.high if bounded.maximum is None else -intervals.round_down(-bounded.maximum)

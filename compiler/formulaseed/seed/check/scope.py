@@ -111,7 +111,10 @@ class SeedScope(StepScope):
         return text in self.places
 
     def type_of(self, node: ast.Expr) -> Type | None:
-        """Return the type of a field, parameter or earlier step; None for an unknown name and for any other expression."""
+        """Return the type of a field, parameter or earlier step; None for an unknown name and for any other expression.
+
+        Reports nothing. Only a step that was checked without an error is known.
+        """
         if not isinstance(node, ast.Name):
             return None
         prefix, _, rest = node.text.partition(".")
@@ -186,7 +189,10 @@ class SeedScope(StepScope):
         return build_error(span)
 
     def _help_for_filter(self, name: str) -> Help:
-        """Return the help for an unknown filter: a similar filter, or the fields that have the name."""
+        """Return the help for an unknown filter: a similar filter, else the fields that have the name.
+
+        A similar filter that is defined later is suggested with a note.
+        """
         filters = self.filter_names | self.unclear
         known = [step for step in self.places if step in filters and step != self.current]
         fields = self._fields_called(name, None, per_review=True)
@@ -212,7 +218,11 @@ class SeedScope(StepScope):
         return "compute" in self.incomplete and not is_alone and not self._fields_called(name, None, per_review=True)
 
     def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Resolve a name with a namespace. Reports an unknown one, and returns an error then."""
+        """Return the reference to a name with a namespace, with its range if it is a number.
+
+        Reports an unknown namespace or field once, and returns an error expression. A field is not reported if its
+        namespace is incomplete.
+        """
         text = name.text
         span = name.span
         prefix, _, rest = text.partition(".")
@@ -235,7 +245,10 @@ class SeedScope(StepScope):
         return typed.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _report_early_use(self, name: str, span: Span) -> None:
-        """Report the use of a step before it has a value. Reports each cycle of steps once."""
+        """Report the use of the step `name` before it has a value: a use of itself, a cycle or a later step.
+
+        Reports each cycle of steps once.
+        """
         if name == self.current:
             problem = catalogue.uses_itself(span, name)
         elif (self.current, name) in self._cycles:
@@ -254,7 +267,7 @@ class SeedScope(StepScope):
         return sum(1 for _ in typed.walk(condition)) + sum(self.sizes.get(name, 1) - 1 for name in filters)
 
     def _help_for_bare(self, text: str, per_review: bool) -> Help:
-        """Return the help for a bare name that has no meaning.
+        """Return the help for a bare name: a literal, fields or a function of that name, else a similar step.
 
         Finding suggestions takes time, so each call uses up one of a limited number; later names get a fixed text.
         """
@@ -289,7 +302,11 @@ class SeedScope(StepScope):
         return did_you_mean(name, before, noun="steps defined before this one", rivals=[*unread, *other_names])
 
     def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
-        """Return the help for a name whose namespace is unknown: a step or fields of the name `rest`, or a similar namespace."""
+        """Return the help for an unknown namespace `prefix` before the name `rest`.
+
+        Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` speaks for
+        the step.
+        """
         close = find_closest(prefix, self._namespaces)
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete
         likely = _OTHER_NAMESPACES.get(prefix.lower(), SymbolKind(close) if close is not None else None)
@@ -305,7 +322,10 @@ class SeedScope(StepScope):
         return self._suggest_namespace(prefix, rest, close, likely)
 
     def _suggest_namespace(self, prefix: str, rest: str, close: str | None, likely: SymbolKind | None) -> Help:
-        """Return the help for an unknown namespace: a similar field of the `likely` one, else the known namespaces."""
+        """Return the help for an unknown namespace: a similar field of the `likely` one, else the known namespaces.
+
+        `close` is the namespace with a similar name; if it is given, `rest` itself is suggested if no field is similar.
+        """
         if likely is not None:
             similar = find_closest(rest, self.inputs.get(likely, ()))
             if similar is not None or close is not None:
@@ -313,7 +333,11 @@ class SeedScope(StepScope):
         return did_you_mean(prefix, self._namespaces, noun="namespaces", rivals=[prefix])
 
     def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
-        """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there."""
+        """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there.
+
+        For a dotted name: the field after the first dot, a method, or advice on parts. Else the field of that name in
+        another namespace comes before a similar field of this one.
+        """
         if "." in name:
             if name in self._fields_called(name.partition(".")[2], None, per_review=True):
                 return suggest(name, certain=False)
@@ -335,7 +359,10 @@ class SeedScope(StepScope):
 
 
 def _suggest_fields(names: Sequence[str], *, certain: bool = False) -> Help:
-    """Return the help that suggests these names. It explains namespaces if a review and a restaurant have the field."""
+    """Return the help that suggests these names; `certain` says that a single one is a safe fix.
+
+    The help explains namespaces if both a review and a restaurant have the field.
+    """
     are_both = {f"{kind.value}." for kind in (SymbolKind.META, SymbolKind.CONTEXT)} <= {
         name[: name.find(".") + 1] for name in names
     }

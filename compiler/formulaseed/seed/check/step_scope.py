@@ -31,7 +31,7 @@ class StepScope(Scope, ABC):
     def report_default_needed(self, aggregate: typed.Aggregate, step: nodes.Step | None, user: str = "") -> None:
         """Report, once for the aggregate, that it has no value over no reviews and is used unguarded.
 
-        `step` is the one that it is the whole of. `user` is the step that uses it; empty if it is an output.
+        `step` is the one that it is the whole of, or None. `user` is the step that uses it; empty if it is an output.
         """
         if aggregate not in self._default_needed:
             self._default_needed.add(aggregate)
@@ -49,7 +49,10 @@ class StepScope(Scope, ABC):
         return value if isinstance(value, typed.Aggregate) else None
 
     def results_of(self, step: str) -> Sequence[Value] | None:
-        """Return the literals that a `const` or `case` step can have as its value; None for any other step."""
+        """Return the literals that a `const` or `case` step can have as its value, each once; None for any other step.
+
+        Raises `KeyError` if no step checked so far has this name.
+        """
         match self.steps[step].operation:
             case nodes.Const(value):
                 return [value]
@@ -59,7 +62,11 @@ class StepScope(Scope, ABC):
                 return None
 
     def is_part(self, part: typed.Expr, whole: typed.Expr) -> bool:
-        """Return True if a value is a term of a sum without negative terms, or counts only reviews that a count in it counts."""
+        """Return True if `part` cannot be more than `whole`, a sum of terms that are not negative.
+
+        It is then one of the terms, or it counts only reviews that a count among them counts. If a term may be
+        negative, or the range of `part` or a term is unknown, returns False.
+        """
         step = self._step_of(part)
         aggregate = self.aggregate_of(part)
         known = part.info.range if step is None else step.range
@@ -74,7 +81,7 @@ class StepScope(Scope, ABC):
         return is_part
 
     def _terms_of_sum(self, whole: typed.Expr) -> Iterator[typed.Expr]:
-        """Yield the terms that `+` joins, each once, and those of the steps among them that are sums."""
+        """Yield the terms that `+` joins, each once. A term that is a step is followed by the terms of its formula."""
         terms = [whole]
         seen: set[typed.Expr] = set()
         while terms:
@@ -109,7 +116,10 @@ class StepScope(Scope, ABC):
         return True
 
     def exactness_of_step(self, step: str) -> Exactness:
-        """Return how exactly the value of a step can be computed; keeps the results of all steps that it depends on."""
+        """Return how exactly the value of a step can be computed; keeps the results of all steps that it depends on.
+
+        Raises `KeyError` for an unknown step.
+        """
         stack = [step]
         while stack:  # not recursive: a long chain of steps may use one another
             name = stack[-1]
@@ -122,7 +132,10 @@ class StepScope(Scope, ABC):
         return self._exactness[step]
 
     def _exactness_of(self, step: nodes.Step) -> Exactness:
-        """Return how exact the value of a step is, whose own steps are known."""
+        """Return how exact the value of a step is; the exactness of the steps it uses must be known.
+
+        Any type but a float is exact. Tables and cases are as inexact as the worst of their values.
+        """
         match step.operation:
             case _ if step.ty.base is not Base.NUMBER:
                 return Exactness.EXACT

@@ -40,6 +40,7 @@ class StepChecker:
     """Checks the steps of one program, one after the other."""
 
     def __init__(self, program: surface.Program, scope: SeedScope, narrowing: Narrowing) -> None:
+        """Prepare to check the steps of `program`; problems are reported to the scope's."""
         self.program = program
         self.scope = scope
         self.narrowing = narrowing
@@ -48,7 +49,7 @@ class StepChecker:
         self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._new_checker(True))
 
     def report_constants(self) -> None:
-        """Warn of the comparisons in the steps so far that are always true or false."""
+        """Warn of the comparisons that are always true or false in the steps checked since the last call."""
         for checker in self.checkers:
             checker.report_constants()
         self.checkers.clear()
@@ -112,7 +113,10 @@ class StepChecker:
     def _build(
         self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None
     ) -> nodes.Step | None:
-        """Return the checked step; None if the type is an error. `known` is the range of a number or a constant boolean."""
+        """Return the checked step; None if the type is an error.
+
+        `known`, the range, is kept only for a number and for a boolean that is constant.
+        """
         if ty.is_error:
             return None
         if not (ty.is_numeric or (ty.base is Base.BOOLEAN and known is not None and known.low == known.high)):
@@ -149,7 +153,10 @@ class StepChecker:
         return self._build(step, nodes.Formula(aggregate), aggregate.info.ty, aggregate.info.range)
 
     def _check_lookup(self, step: surface.Step, operation: surface.Lookup) -> nodes.Step | None:
-        """Check a lookup; None if its source or a value of its table has an error."""
+        """Check a lookup. Returns None, with the problem reported, if its source, a key or a value is wrong.
+
+        Also reports a lookup without a default, which is still returned.
+        """
         source = self._check_lookup_source(operation)
         literals = [entry.value for entry in operation.table]
         wrong = [value for value in literals if operation.match == "substring_max" and is_not_numeric(value)]
@@ -167,7 +174,10 @@ class StepChecker:
         return self._build(step, lookup, joined, _find_literal_range(literals))
 
     def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
-        """Check the source of a lookup, which must be a string; return an error for any other value."""
+        """Check the source of a lookup, which must be a string or null. Reports any other, and returns an error for it.
+
+        A source that may be null is reported as well.
+        """
         checker = self._new_checker(False)
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
@@ -215,6 +225,7 @@ class StepChecker:
         return self._build(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
 
     def _check_const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
+        """Return the step of a literal; None, with the problem reported, if it is null or looks like a formula."""
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
@@ -222,7 +233,10 @@ class StepChecker:
         return self._build(step, nodes.Const(literal.value), ty, _find_literal_range([literal])) if ty else None
 
     def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
-        """Check a case rule by rule; None if a condition or a result has an error."""
+        """Check a case rule by rule. Returns None, with the problem reported, if a condition or a result has an error.
+
+        Reports unreachable rules if there are no errors, and a case whose results are all null.
+        """
         checker = self._new_checker(False)
         facts = Facts()
         rules: list[tuple[Expr, Value]] = []
@@ -264,6 +278,7 @@ class RuleReachability:
     """The rules of one case, added in order with the facts that hold before each, and the reasons why some can never fire."""
 
     def __init__(self, narrowing: Narrowing, problems: Problems) -> None:
+        """Begin without rules; problems are reported to `problems` by `report` and by the checkers given to `add`."""
         self.narrowing = narrowing
         self.problems = problems
         self.rules: list[tuple[Span, Value, str]] = []
@@ -292,7 +307,10 @@ class RuleReachability:
         return if_not
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
-        """Report the unreachable rules; `facts` hold where no rule fires, for the `else`."""
+        """Report the unreachable rules, the `else` among them; `facts` hold if no rule fires.
+
+        The report says which value is lost if no reachable rule has it.
+        """
         never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
         verdicts = [value for _, value, never in rules if not never]
@@ -343,7 +361,10 @@ def _join_all_types(literals: Sequence[ast.Literal]) -> Type:
 
 
 def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: SeedScope) -> None:
-    """Report the literals that are not of the most frequent sort; `sorts` are in the order of their first literals."""
+    """Report the literals that are not of the most frequent sort; `sorts` are in the order of their first literals.
+
+    If several are as frequent, the first of them is expected.
+    """
     most = max(sorts, key=len)
     expected = f"{'first' if most is sorts[0] else 'mostly'} {_join_all_types(most).noun}"
     for literal in (literal for sort in sorts if sort is not most for literal in sort):

@@ -36,7 +36,7 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
     """Remove the warnings that the seed suppresses from `problems`, and merge the rest by code.
 
-    Reports suppressions that cover nothing, unless there are errors, which may hide warnings.
+    Errors are never removed. Reports suppressions that cover nothing, unless there are errors, which may hide warnings.
     """
     covered: dict[tuple[str, str], list[Diagnostic]] = {}
     warnings = [problem for problem in problems.sorted() if problem.severity != "error"] if suppressions else []

@@ -30,7 +30,10 @@ _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
-    """Warn of comparisons with a category, and with a number that a standard field does not have, and of white space."""
+    """Warn of comparisons of categories, of numbers that a standard field does not have, and of white space in strings.
+
+    A step that repeats or selects a field has the field's range. Comparisons already reported as constant are skipped.
+    """
     certain = problems.find_places("FS603")
     lists = find_category_lists(program)
     ranges = {_parse_symbol(name): known for name, known in RANGES.items()}
@@ -53,7 +56,7 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_category_lists(program: nodes.Program) -> set[Symbol]:
-    """Return the list of categories and the steps that repeat it, which may replace a missing one."""
+    """Return the symbols of the list of categories and of the steps that repeat it, which may replace a missing one."""
     lists = {_parse_symbol(CATEGORIES)}
     for step in program.steps:
         if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):
@@ -72,7 +75,10 @@ def _list_pairs(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
 
 
 def list_pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, str, Expr]]:
-    """Yield the comparisons of a chain from either side: `a < b` and `b > a`. The operator is empty for a mirrored `in`."""
+    """Yield each comparison of a chain from either side: `a < b`, then `b > a`.
+
+    The operator of the second is empty if it has no mirror image, as for `in`.
+    """
     for left, operator, right in _list_pairs(node):
         yield left, operator, right
         yield right, MIRRORED.get(operator, ""), left
@@ -82,7 +88,10 @@ def list_pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, s
 
 
 def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
-    """Warn of a comparison that is constant by the usual range of a field; nothing else is proved from such a range."""
+    """Warn of a comparison that is constant by the usual range of a field in `ranges`.
+
+    One that is always true is passed over if the number is inside the range, such as `meta.stars <= 5`.
+    """
     for side, sign, other in list_pairs_from_both_sides(node):
         field = side.operand if isinstance(side, typed.Present) else side
         known = ranges.get(field.symbol) if isinstance(field, typed.Ref) else None
@@ -107,7 +116,10 @@ def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: P
 
 
 def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
-    """Warn of a category in other case than Yelp's, and of one that is compared with the list of all."""
+    """Warn of a category in other case than Yelp's, and of one that is compared with the list of all.
+
+    Several categories in one string, and the empty string, may be compared with the list.
+    """
     for left, operator, right in _list_pairs(node):
         is_left = _is_list(left, lists)
         is_right = _is_list(right, lists)
@@ -126,7 +138,10 @@ def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problem
 def _report_whole_list(
     node: typed.Comparison, source: Expr, operator: str, texts: list[str], literal: Expr, problems: Problems
 ) -> None:
-    """Report a list of categories that is compared with some of them as a whole."""
+    """Report that the list `source` is compared as a whole with `texts`, some categories. The help says what to write.
+
+    The help is a suggestion only if the comparison is a single one in a formula; `literal` is the first category.
+    """
     word, joint = ("not in", " and ") if operator in ("!=", "not in") else ("in", " or ")
     name = expression_text(source)
     categories = f"coalesce({name}, '')" if source.info.ty.nullable else operand_text(source)
@@ -161,7 +176,10 @@ def _get_string(expression: Expr) -> str:
 
 
 def format_title_case(text: str) -> str:
-    """Return a category as Yelp writes it, if it is all in small letters or capitals; else the text itself."""
+    """Return a category as Yelp writes it, if it is all in small letters or capitals; else the text itself.
+
+    Up to `MAX_ACRONYM` capitals are kept.
+    """
     is_upper = text.isupper() and len(text) > MAX_ACRONYM
     if not (text.islower() or is_upper):
         return text
@@ -172,7 +190,10 @@ def format_title_case(text: str) -> str:
 
 
 def _lint_space(expression: Expr, problems: Problems) -> None:
-    """Warn of strings with white space around them, but for those that are searched for, such as `' bar'`."""
+    """Warn of strings with white space around them, but for those that are searched for in another, such as `' bar'`.
+
+    Strings of nothing but white space are passed over.
+    """
     nodes = list(typed.walk(expression))
     searched = {
         id(left)
@@ -191,7 +212,10 @@ def _lint_space(expression: Expr, problems: Problems) -> None:
 
 
 def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems) -> None:
-    """Warn of keys that only their case tells apart, and, if the source lists categories, of those in other case."""
+    """Warn of keys with different values that only their case tells apart, and of categories in other case than Yelp's.
+
+    The latter only if `is_list` says that the source lists categories; such a key is not compared with the others.
+    """
     keys = {entry.key.text for entry in lookup.table}
     first: dict[str, surface.Entry] = {}
     for entry in lookup.table:

@@ -44,8 +44,9 @@ def interpret(
 ) -> dict[str, Value]:
     """Return the value of every step by name, in the order of the seed; filters are left out.
 
-    `record` holds the fields of the entities of a domain by their full names; a whole entity is true, or null. `fixed` has values
-    of steps that are not computed; the steps that use them are computed from these values.
+    `parameters` replace the defaults of the parameters that they name. `record` holds the fields of the entities of a
+    domain by their full names; a whole entity is true, or null. `fixed` has values of steps that are not computed; the
+    steps that use them are computed from these values.
 
     Raises `EvaluationError` for the first step, in that order, that has no value, and `DataError` for invalid inputs.
     """

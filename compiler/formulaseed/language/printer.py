@@ -39,7 +39,10 @@ def parenthesize(text: str, precedence: int, least: int) -> str:
 
 
 def operand_precedences(symbol: str) -> tuple[int, int]:
-    """Return the lowest precedences of a left and a right operand that need no parentheses beside `symbol`."""
+    """Return the lowest precedences that need no parentheses left and right of the arithmetic operator `symbol`.
+
+    An operand of a lower precedence needs parentheses.
+    """
     if symbol == "**":
         return ATOM, UNARY
     precedence = OPERATORS[symbol].precedence

@@ -89,7 +89,10 @@ class AggregateChecker:
     # --- an aggregate
 
     def check(self, node: ast.Aggregate, facts: Facts) -> typed.Aggregate | None:
-        """Check an aggregate that is evaluated under these facts; return None if anything in it is wrong, which is reported."""
+        """Check an aggregate that is evaluated under `facts`; None, with the problem reported, if anything is wrong.
+
+        A sum of a condition becomes a count. A sum that may exceed the largest number is reported, too.
+        """
         where, is_sound = self.check_where(node.where, facts)
         if node.expression is None:
             return self._build(node, None, where, INTEGER, intervals.point(0)) if is_sound else None
@@ -171,7 +174,12 @@ class AggregateChecker:
     # --- inside a formula
 
     def check_in_formula(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate that a formula evaluates under these facts; return an error if anything in it is wrong."""
+        """Check an aggregate in a formula; return an error expression, with the problem reported, if it is wrong.
+
+        The conditions on the way to it become its own if it might fail without them. Reports too many or too long ones.
+        A nullable aggregate whose reviews are known to exist is returned as `typed.Present`. A new one goes to the
+        scope.
+        """
         guards = _list_guards(facts.path) if self._may_fail(node) else []
         checked = self.check(node, facts.as_uncertain() if guards else Facts(is_certain=False))
         if checked is None:

@@ -200,7 +200,10 @@ class _ProgramChecker:
         return None
 
     def _check_properties(self, program: nodes.Program) -> nodes.Program:
-        """Return the program with its properties. Reports steps that are no numbers, and independent ones."""
+        """Return the program with its properties. Reports unknown steps, steps without numbers, and independent ones.
+
+        A property with an unknown step is left out, and so is every property if any step has an error.
+        """
         properties = []
         uses = program.uses() if self.program.properties else {}
         for claim in self.program.properties:

@@ -173,7 +173,10 @@ class SeedScope(StepScope):
         return build_error(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
-        """Return the reference to a filter; an error expression, with the problem reported once, if it cannot be used here."""
+        """Return the reference to a filter, or an error expression, with the problem reported once, if there is none.
+
+        A filter that has an error itself, and a name that a nameless step may have, are not reported.
+        """
         text = name.text
         span = name.span
         if text in self.filters:

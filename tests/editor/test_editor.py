@@ -237,6 +237,17 @@ def test_a_word_is_replaced_with_its_sign() -> None:
     assert {SeedDocument("seed.json", EVERY).word_at(offset) for offset in range(start, end + 1)} == {(start, end)}
 
 
+@pytest.mark.parametrize("written", [r"caf\u00e9", r"caf\u00e9N", r"a\nN"])
+def test_a_place_in_or_behind_an_escape_ends_no_session(written: str) -> None:
+    """Wherever the cursor is: inside the escape, behind it, and in the word that follows."""
+    text = EVERY.replace('"expr": "', f'"expr": "{written} + ', 1)
+    start = text.index(written)
+    for offset in range(start, start + len(written) + 1):
+        completions(text, offset)
+    if written.endswith("N"):
+        assert text[slice(*SeedDocument("seed.json", text).word_at(start + len(written)))] == "N"
+
+
 def test_a_call_is_completed_with_its_bracket() -> None:
     """Unless there is one behind the word, all of which is replaced."""
     for formula, expected in (("lo| + 1", "log( + 1"), ("N + lo|g(2)", "N + log(2)")):

@@ -199,7 +199,7 @@ class RowsLine(RowsOrigin):
     """Objects; pydantic does not validate them, since modules do."""
 
     @model_validator(mode="after")
-    def _has_objects(self) -> RowsLine:
+    def _require_objects(self) -> RowsLine:
         """Raise `ValueError` if a row is no object, or the numbers of reviews do not match the rows."""
         for place, row in enumerate(self.rows):
             if type(row) is not dict:
@@ -295,8 +295,8 @@ class RatedReview(ReviewRecord):
     stars: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _has_comparable_values(self) -> RatedReview:
-        """Raise `ValueError` for a name, a text or another value that requests cannot compare."""
+    def _require_comparable_values(self) -> RatedReview:
+        """Return the review itself. Raises `ValueError` for a name that is no string, a long text, or an incomparable value."""
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a string")
@@ -316,8 +316,8 @@ class RatedRestaurant(RestaurantRecord):
     reviews: list[RatedReview]  # type: ignore[assignment]  # the list is never mutated
 
     @model_validator(mode="after")
-    def _has_objects(self) -> RatedRestaurant:
-        """Raise `ValueError` for attributes or hours that are no object, and for values that requests cannot compare."""
+    def _require_objects(self) -> RatedRestaurant:
+        """Return the restaurant itself. Raises `ValueError` for attributes or hours that are no objects, or other faults."""
         for name in ("attributes", "hours"):
             if not isinstance(self.context().get(name), dict | None):
                 raise ValueError(f"`{name}` must be an object")

@@ -29,6 +29,7 @@ from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
 
 _WORD_BEFORE = re.compile(r"[\w.$]+$")
+_ESCAPE_REST = re.compile(r"u[0-9a-fA-F]{4}|.")
 _WORD_AFTER = re.compile(r"\$?[\w.]+")
 _TOKEN = re.compile(r"\$?[A-Za-z_][\w.]*")
 _KEY_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:\[(?:\s*"(?:[^"\\]|\\.)*"\s*,)*)?\s*$')
@@ -225,9 +226,10 @@ class SeedDocument:
         before = _WORD_BEFORE.search(self.text, line_start, offset)
         after = _WORD_AFTER.match(self.text, offset, line_end)
         start = before.start() if before is not None else offset
-        # the first letter may belong to an escape, such as `\n`
+        # the first letters may belong to an escape, such as `\n` or `\u00e9`
         if self.text[start - 1 : start] == "\\" and start < offset:
-            start += 1
+            escape = _ESCAPE_REST.match(self.text, start, offset)
+            start = escape.end() if escape is not None else start
         return start, after.end() if after is not None else offset
 
     def completions(self, offset: int) -> list[Completion]:

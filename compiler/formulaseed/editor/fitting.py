@@ -76,11 +76,14 @@ def _place_in(
 ) -> Place | None:
     """Return the place of a word in a string at a key of a step; None if the key holds no names.
 
-    `ends` are the seed's text before the step and after the last step. Raises `ValueError` if the word splits an escape
-    of the string.
+    `ends` are the seed's text before the step and after the last step. Returns None, too, if the word splits an escape of
+    the string, in which nothing can be completed.
     """
     parts = text[string.span.start + 1 : word[0]], text[word[1] : string.span.end - 1]
-    before, after = (json.loads(f'"{part}"', strict=False) for part in parts)
+    try:
+        before, after = (json.loads(f'"{part}"', strict=False) for part in parts)
+    except ValueError:
+        return None
     operation = _string_value(step.get("op"))
     source = _string_value(step.get("source"))
     keys = OPERATIONS[operation].keys if operation in OPERATIONS else ()

@@ -290,9 +290,10 @@ class LexicalExtractor(SyncExtractor):
         return spoken
 
     def _find_best(self, index: int, scores: Mapping[ValueIndex, Score]) -> tuple[FieldValue | None, bool]:
-        """Return the value with the best score of the enum or boolean at `index`, and whether it rests on hearsay.
+        """Return the best value of the enum or boolean at `index`, and whether the words that decide are hearsay.
 
-        The value is None if no score is high enough, or if several values tie. A boolean is False if its words are denied.
+        The value is None if no score is high enough, or if several values tie; the second result means nothing then. A
+        boolean is True if its words are affirmed often enough, else False if they are denied often enough.
         """
         field = self._fields[index]
         if field.type == "boolean":

@@ -145,8 +145,9 @@ def _run_phase2(
 ) -> Outcome:
     """Open the extractor over the reviews, and return the lines that `make_lines` makes, the failures and the cost.
 
-    If the extractor stopped before its last question, the reason is one of the failures. Passes the lines about the
-    cost to `notify` also if `make_lines` raises. Raises as `run` does.
+    Checks the extractor's options, the seed and the parameters first, before anything is opened; raises as `run` does.
+    The seed's `review_handling` replaces that of `options`. If the extractor stopped before its last question, the reason
+    is one of the failures. Passes the lines about the cost to `notify` also if `make_lines` raises.
     """
     extractor_options = resolve_extractor(extractor)
     extractor_options.require()

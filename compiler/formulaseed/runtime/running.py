@@ -78,7 +78,10 @@ def usable_rows(
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurants that the evaluator can read; the others are added to `failures`, worded as `evaluate` does."""
+    """Yield the restaurants whose rows the evaluator accepts; the others are added to `failures`, worded as `evaluate` does.
+
+    `parameters` are stated in the provenance of each. `duplicates` is as for `read_rows`.
+    """
     for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates):
         if restaurant.error is not None:
             continue

@@ -94,7 +94,11 @@ def _move_some_to_paths(program: nodes.Program, context: dict[str, Any]) -> st.S
 
 
 def _move_to_paths(context: dict[str, Any], fields: Iterable[tuple[nodes.InputField, str]]) -> dict[str, Any]:
-    """Return a copy of a context with each field at its path in its form, unless the form is "named" or the path is taken."""
+    """Return a copy of a context in which each field has moved from its name to its path.
+
+    A field stays if its form is "named", or if the context has the first key of its path. Strings, and values in the form
+    "written", become texts as Yelp writes them. Each field has a path and a value in the context.
+    """
     moved = dict(context)
     for field, form in fields:
         *keys, last = field.path

@@ -24,9 +24,10 @@ _Body: TypeAlias = ast.Module | ast.Interactive
 def verify(source: str, bare: str, dialect: Dialect = SEEDS) -> str | None:
     """Return the first problem of a module, in words; None if it is as compiled.
 
-    `bare` is the comment-free build, with which the code must agree. The checks are: characters that cannot be seen,
-    Python's syntax, the dialect, the stated hash, and the comparison with `bare`. Raises `SyntaxError` or
-    `RecursionError` if the module nests deeper than Python can read.
+    `bare` is the module compiled from the same seed without descriptions and comments: but for docstrings, the code of
+    both must be equal. The other checks are characters that cannot be seen, Python's syntax, the dialect, and the stated
+    hash. Raises `SyntaxError` or `RecursionError` if the module nests deeper than Python can read; any other syntax error
+    is a problem.
     """
     for number, line in enumerate(source.split("\n"), 1):
         if not line.isprintable():

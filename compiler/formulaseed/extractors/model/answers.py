@@ -212,9 +212,10 @@ class AnswerCache:
     def store_answer(
         self, key: str, answer: Answer, text: str | None = None, *, is_batch: bool = False
     ) -> StoredAnswer:
-        """Store the content of an answer, or the reason why it is unusable, and return what was stored.
+        """Store the content of an answer, or the reason why it is unusable, with the number of tries; return what was stored.
 
-        Required quotes are verified in the review's `text`; with None, `find` verifies them later.
+        A question with an unusable answer counts as asked in this run. Required quotes are verified in the review's
+        `text`; with None, `find` verifies them later. `is_batch` says that the answer came in a batch, at its price.
         """
         tries = self._count_tries(key, self.store.get(key)) + 1
         try:

@@ -216,9 +216,10 @@ class ExpressionChecker(ComparisonChecker):
         return self.check(node, facts)
 
     def _build_operation(self, entry: Operator | Function, operands: list[Expr], span: Span, facts: Facts) -> Expr:
-        """Return an operator or function of operands of the right types. Reports operands for which it may fail.
+        """Return an operator or function of operands of the right types, with its value if all operands are constants.
 
-        Returns an error if it always fails, and a constant if all operands are constants.
+        Reports operands for which it may fail, unless `facts` are silent. An operation that fails for all operands
+        becomes an error expression if that is reported, and else an operation of any number.
         """
         infos = [operand.info for operand in operands]
         ranges = [facts.operand_range(operand) for operand in operands]

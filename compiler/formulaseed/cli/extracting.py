@@ -18,7 +18,7 @@ from formulaseed.cli.output import Progress, finish, report_failures, say, show_
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.files import text_writer
-from formulaseed.data.results import Extractor, Failures, ResultCounts, write_line
+from formulaseed.data.results import PARTIAL, Extractor, Failures, ResultCounts, write_line
 from formulaseed.extractors.base import OpenExtractor
 from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.extractors.phase2 import open_extractor
@@ -231,7 +231,7 @@ def start_job(job: Job) -> Iterator[RunningJob]:
                 notify(line)
     if running is None:
         finish(status)
-    running.status = status or failures.status
+    running.status = status or (PARTIAL if extractor is not None and extractor.doubt else failures.status)
 
 
 @contextlib.contextmanager
@@ -247,8 +247,10 @@ def _open_recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
 def _closing_lines(
     extractor: OpenExtractor, counts: ResultCounts, failures: Failures, *, is_interrupted: bool
 ) -> Iterator[str]:
-    """Yield the lines for the end of a run: why it ended early, the extractor's summary, the counts, the costs."""
+    """Yield the lines for the end of a run: doubts, why it ended early, the extractor's summary, the counts, the costs."""
     advice = "run the same command to"
+    if extractor.doubt and not is_interrupted:
+        yield f"warning: {extractor.doubt}"
     if extractor.stop_reason:
         yield f"stopped: {extractor.stop_reason}" + (f"; {advice} continue" if extractor.can_resume else "")
     elif extractor.unanswered and not is_interrupted:

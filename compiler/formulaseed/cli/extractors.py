@@ -10,7 +10,7 @@ import click
 
 from formulaseed.cli.options import Decorator, flag_of, is_set, panel_option
 from formulaseed.extractors.options import ExtractorOptions
-from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options
+from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options, resolve_extractor
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -44,6 +44,8 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
     for name, field in options.model_fields.items():
         if field.is_required() and values[name] is None:
             raise click.UsageError(f"--extractor {extractor} needs {flag_of(name)} FILE")
+    if not is_set("extractor"):
+        return resolve_extractor(None)
     # an option without a value gets the default of the model: `--sample` has none as an option of a command
     return options(**{name: values[name] for name in options.model_fields if values.get(name) is not None})
 

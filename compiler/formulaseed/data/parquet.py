@@ -203,6 +203,6 @@ def _rows_schema(program: nodes.Program, with_text: bool) -> Any:
             "context": struct(program.context),
             "rows": pa.list_(pa.struct({name: kind for name, kind in row.items() if kind != pa.struct([])})),
             "reviews": pa.struct({**counts, "sources": sources}),
-            "run": pa.struct({**run, "edited": pa.bool_(), "sample": sample}),
+            "run": pa.struct({**run, "edited": pa.bool_(), "sample": sample, "spoke_for": pa.list_(pa.int64())}),
         }
     )

@@ -69,7 +69,8 @@ class Provenance:
 
     `extractor` and `prompt_sha256` are None if nothing was extracted, and no model was called. `edited` is True if the
     module is not as its seed compiles. `sample` has the size of the sample of relevant reviews, their number, and the
-    random seed.
+    random seed. `spoke_for` has the number of a restaurant's reviews that words speak for, and that of all extracted
+    ones; None for an extractor that does not go by words.
     """
 
     seed_sha256: str
@@ -79,10 +80,15 @@ class Provenance:
     prompt_sha256: str | None = None
     edited: bool = False
     sample: Mapping[str, int] | None = None
+    spoke_for: Sequence[int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object that results have; `edited` only if it is true, `sample` only if there is one."""
-        optional = {"edited": self.edited, "sample": self.sample and dict(self.sample)}
+        """Return the object that results have; `edited` only if it is true, `sample` and `spoke_for` only if there is one."""
+        optional = {
+            "edited": self.edited,
+            "sample": self.sample and dict(self.sample),
+            "spoke_for": self.spoke_for and list(self.spoke_for),
+        }
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in optional}
         values["parameters"] = dict(self.parameters)
         return values | {name: value for name, value in optional.items() if value}
@@ -351,6 +357,8 @@ class Extraction:
     quotes: Mapping[str, Quote] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     source: AnswerSource = ""
+    is_spoken_for: bool | None = None
+    """Whether a word of the review speaks for a value; None if the extractor does not go by words."""
 
 
 class Extractor(Protocol):

@@ -142,6 +142,11 @@ class OpenExtractor(ABC):
     """Lines for people that say what the run has cost. Known at the end of a run."""
 
     @property
+    def doubt(self) -> str:
+        """The reason why the results of the run should not be relied on; empty if there is none. Known at its end."""
+        return ""
+
+    @property
     def stop_reason(self) -> str:
         """The reason why the run asks nothing more; empty while it goes on."""
         return ""

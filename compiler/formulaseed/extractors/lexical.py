@@ -56,6 +56,17 @@ class Lexical(ExtractorOptions):
         yield LexicalExtractor(fields_of(program))
 
 
+class DefaultLexical(Lexical):
+    """The extractor of a run for which none was named; the run is in doubt unless words speak for half of the reviews."""
+
+    @contextmanager
+    def open(
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+    ) -> Iterator[LexicalExtractor]:
+        """Open the extractor for the fields of `program`; reads nothing of `source`."""
+        yield LexicalExtractor(fields_of(program), is_named=False)
+
+
 CUE_KINDS = parse_words("phrases lists words denial supposition hearsay quantities names")
 """The kinds of evidence that a review's words give; `bench/lexical.py` measures the extractor without each of them."""
 MIN_WEIGHT = 2.0
@@ -191,13 +202,17 @@ class _Narrators(NamedTuple):
 class LexicalExtractor(SyncExtractor):
     """The open extractor of some fields, which uses some kinds of cues.
 
-    `reviews` counts the extracted reviews; `spoken_for` counts those whose words speak for a value of a field.
+    `is_named` is False if the user named no extractor; the run may be in `doubt` then. `reviews` counts the extracted
+    reviews; `spoken_for` counts those whose words speak for a value of a field.
     """
 
     name = "lexical"
 
-    def __init__(self, fields: Sequence[AskedField], kinds: Collection[str] = CUE_KINDS) -> None:
+    def __init__(
+        self, fields: Sequence[AskedField], kinds: Collection[str] = CUE_KINDS, *, is_named: bool = True
+    ) -> None:
         self._fields = tuple(fields)
+        self._is_named = is_named
         self._kinds = kinds
         self._nothing = [field.for_nothing for field in fields]
         self._narrators: list[_Narrators | None] = [None] * len(fields)
@@ -216,10 +231,14 @@ class LexicalExtractor(SyncExtractor):
 
     def extract(self, review: ReviewInput) -> Extraction:
         """Return the review's values; the extraction fails if a field has no value."""
+        spoken_before = self.spoken_for
+        values: dict[str, FieldValue] | None = None
+        failure = ""
         try:
-            return Extraction(review.review_id, self.extract_values(review.text, review.facts, review.review_id))
+            values = self.extract_values(review.text, review.facts, review.review_id)
         except DataError as error:
-            return Extraction(review.review_id, None, str(error))
+            failure = str(error)
+        return Extraction(review.review_id, values, failure, is_spoken_for=self.spoken_for > spoken_before)
 
     def extract_values(
         self, text: str, facts: Mapping[str, object] = _NO_FACTS, review_id: str = ""
@@ -244,6 +263,17 @@ class LexicalExtractor(SyncExtractor):
         if unspoken:
             raise DataError(describe_unspoken(unspoken))
         return {name: value for name, value in values_or_none.items() if value is not None}
+
+    @property
+    def doubt(self) -> str:
+        """The reason for doubt if no extractor was named and words speak for less than half of the reviews, or empty."""
+        if self._is_named or 2 * self.spoken_for >= self.reviews:
+            return ""
+        spoken_for = f"{self.spoken_for} of {number_of(self.reviews, 'relevant review')}"
+        return (
+            f"no extractor was named, and words speak for only {spoken_for}: these results say little; "
+            "name an extractor that reads (anthropic, recorded, …), or name lexical to accept them"
+        )
 
     def summary(self) -> list[str]:
         """Return lines about the share of reviews with words for a value, ties, and how to measure the extractor.

@@ -54,7 +54,7 @@ def extract(
     contexts: Lines,
     *,
     reviews: Lines | None = None,
-    extractor: ExtractorName | ExtractorOptions = "lexical",
+    extractor: ExtractorName | ExtractorOptions | None = None,
     on_error: OnError = "fail",
     limit: int | None = None,
     sample: int | None = None,
@@ -67,10 +67,11 @@ def extract(
 
     `contexts` are restaurants with their reviews or, if there are `reviews`, restaurants to which these belong: paths, the JSON
     values that the files would hold, or data frames. `extractor` is a value of `formulaseed.extractors`, such as
-    `Anthropic(model="…", max_usd=5)` or `Recorded("extractions.jsonl")`; a bare name means its defaults. With
-    `duplicates="first"` the first of a restaurant's reviews with the same `review_id` counts; otherwise the restaurant
-    fails. With `on_error="skip"` a review that cannot be extracted is left out and counted; otherwise it fails its
-    restaurant, which then has no line. `limit` is the most restaurants to read; `sample` the number of their reviews to
+    `Anthropic(model="…", max_usd=5)` or `Recorded("extractions.jsonl")`; a bare name means its defaults. None is the lexical
+    extractor, with a failure listed if words speak for less than half of the relevant reviews. With `duplicates="first"`
+    the first of a restaurant's reviews with the same `review_id` counts; otherwise the restaurant fails. With
+    `on_error="skip"` a review that cannot be extracted is left out and counted; otherwise it fails its restaurant, which then
+    has no line. `limit` is the most restaurants to read; `sample` the number of their reviews to
     extract, drawn by `sample_seed`. `with_text` adds the texts of reviews, and the quotes and reasons that a model gave.
     `notify` is called with lines about the run: how far it is, why it waits or ends early, and at its end what it cost.
 
@@ -102,7 +103,7 @@ def run(
     contexts: Lines,
     *,
     reviews: Lines | None = None,
-    extractor: ExtractorName | ExtractorOptions = "lexical",
+    extractor: ExtractorName | ExtractorOptions | None = None,
     on_error: OnError = "fail",
     limit: int | None = None,
     sample: int | None = None,
@@ -138,7 +139,7 @@ def _run_phase2(
     reviews: Lines | None,
     duplicates: Duplicates,
     options: RunOptions,
-    extractor: ExtractorName | ExtractorOptions,
+    extractor: ExtractorName | ExtractorOptions | None,
     sample: int | None,
     sample_seed: int,
     notify: Notify | None,
@@ -171,6 +172,8 @@ def _run_phase2(
                 callbacks.notify(line)
     if opened.stop_reason:
         failures.add("stopped", opened.stop_reason)
+    if opened.doubt:
+        failures.add("extractor", opened.doubt)
     return Outcome(lines, failures.lines, opened.usd)
 
 

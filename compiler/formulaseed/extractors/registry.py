@@ -29,8 +29,13 @@ def import_options(name: str) -> type[ExtractorOptions]:
 def resolve_extractor(value: object) -> ExtractorOptions:
     """Return the options that `value` stands for: options are returned as they are, a name means all defaults.
 
-    Raises `ArgumentError` for any other value, and for the name of an extractor that has an option without a default.
+    None means that the user named no extractor: the lexical one, with doubts. Raises `ArgumentError` for any other value, and
+    for the name of an extractor that has an option without a default.
     """
+    if value is None:
+        from formulaseed.extractors.lexical import DefaultLexical
+
+        return DefaultLexical()
     if isinstance(value, ExtractorOptions):
         return value
     if not isinstance(value, str) or value not in EXTRACTORS:

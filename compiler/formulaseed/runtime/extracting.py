@@ -255,6 +255,9 @@ def _build_rows(
     failures.duplicates += record.duplicates
     sources = dict(sorted(Counter[str](extraction.source for extraction in extractions if extraction.source).items()))
     all_relevant = len(relevant) + (prepared.unsampled or 0)
+    is_spoken_for = [extraction.is_spoken_for for extraction in extractions if extraction.is_spoken_for is not None]
+    if is_spoken_for:
+        run = replace(run, spoke_for=(sum(is_spoken_for), len(is_spoken_for)))
     sampled = None if prepared.unsampled is None else len(relevant)
     counts = ReviewCounts(
         len(record.reviews), all_relevant, len(rows), len(failed), sampled, sources or None, record.duplicates

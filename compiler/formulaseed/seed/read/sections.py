@@ -32,10 +32,10 @@ V2_KEYS = (
 )  # fmt: skip
 V1_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter_keywords", "extraction_fields",
-    "extraction_prompt", "review_handling", "compute_dag", "output_fields", "properties", "allow",
+    "extraction_prompt", "passes", "review_handling", "compute_dag", "output_fields", "properties", "allow",
 )  # fmt: skip
 V1_STEP_KEYS = ("name", "formula", "description", "allow")
-_VERSION_KEY_PAIRS = (
+VERSION_KEY_PAIRS = (
     ("filter_keywords", "filter"), ("extraction_fields", "extract"), ("extraction_prompt", "extract"),
     ("compute_dag", "compute"), ("output_fields", "output"),
 )  # fmt: skip
@@ -72,7 +72,7 @@ _Declaration = TypeVar("_Declaration")
 
 def is_v1(keys: Collection[str]) -> bool:
     """Return True if a document with these keys is a seed v1: it has a key of v1 only, and no `compute`."""
-    return "compute" not in keys and any(v1 in keys for v1, _ in _VERSION_KEY_PAIRS)
+    return "compute" not in keys and any(v1 in keys for v1, _ in VERSION_KEY_PAIRS)
 
 
 def is_task_name(name: str) -> bool:
@@ -165,11 +165,11 @@ class Sections(ABC):
         document = self.document
         shape = self.shape
         shape.text(shape.get(document, "$schema"), "`$schema`")
-        foreign = dict(_VERSION_KEY_PAIRS)
+        foreign = dict(VERSION_KEY_PAIRS)
         deciding_keys: Collection[str] = ("compute",)
         if self.is_v1:
             deciding_keys = foreign
-            foreign = {v2: v1 for v1, v2 in reversed(_VERSION_KEY_PAIRS)}
+            foreign = {v2: v1 for v1, v2 in reversed(VERSION_KEY_PAIRS)}
         decided_by = next((key.value for key in document.names() if key.value in deciding_keys), "compute")
         for key in document.names():
             if key.value in foreign:

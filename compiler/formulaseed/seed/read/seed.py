@@ -217,6 +217,7 @@ class _SeedV1(Sections):
             task_name,
             keywords=self.read_keywords(shape.get(document, "filter_keywords"), "`filter_keywords`"),
             fields=tuple(self.read_fields(value, "`extraction_fields`").values()),
+            passes=shape.whole(shape.get(document, "passes"), "`passes`", 1, limits.PASSES) or 1,
             extraction_prompt=self.read_prompt(),
         )
 

@@ -61,7 +61,8 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     if program.keywords:
         moved["filter"] = {"keywords": list(program.keywords)}
     fields = seed["extraction_fields"]
-    moved["extract"] = {"fields": [{"name": field["name"], "type": "enum", **field} for field in fields]}
+    passes = {"passes": seed["passes"]} if "passes" in seed else {}
+    moved["extract"] = {"fields": [{"name": field["name"], "type": "enum", **field} for field in fields], **passes}
     migration = Migration(moved)
     writer = _StepWriter(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
 import sys
 import time
 from pathlib import Path
 
 import click
 
+from formulaseed.cli.examples import EXAMPLES, Example
 from formulaseed.cli.output import report_failures, show
 from formulaseed.data.files import replace_file
 from formulaseed.data.jsonl import read_contexts, read_lines
@@ -30,11 +33,21 @@ _SCORE = "FINAL_RISK_SCORE"
 
 
 @click.command("demo")
-@click.option("--out", default="formulaseed-demo", show_default=True, help="The folder for the two pages.",
+@click.argument("name", metavar="[seed|requests|draft|formulas]", default="seed",
+                type=click.Choice(["seed", "requests", "draft", "formulas"]))  # fmt: skip
+@click.option("--out", default="formulaseed-demo", show_default=True, help="The folder for what the demo writes.",
               type=click.Path(file_okay=False))  # fmt: skip
-def demo(out: str) -> None:
-    """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict."""
+def demo(name: str, out: str) -> None:
+    """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict.
+
+    Or show requests with AND and OR, a draft and an extraction by a model (with answers that are in the examples), or formulas
+    over any domain.
+    """
     started = time.perf_counter()
+    if name != "seed":
+        _run_commands(EXAMPLES[name], Path(out))
+        show(f"\n{time.perf_counter() - started:.1f} s, no network, no model. The files are in {out}.")
+        return
     seed_path = resource_folder("tasks") / "g1a_v2" / "seed.json"
     contexts = resource_folder("examples") / "contexts.jsonl"
     extractions = resource_folder("examples") / "extractions-g1a_v2.jsonl"
@@ -60,6 +73,20 @@ def demo(out: str) -> None:
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
     show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
     sys.stdout.flush()
+
+
+def _run_commands(example: Example, folder: Path) -> None:
+    """Copy an example's files to `folder`, and run its commands there, each below its text."""
+    group = click.get_current_context().find_root().command
+    example.copy(folder)
+    with contextlib.chdir(folder):
+        for command in example.commands:
+            show(f"\n$ {command}\n")
+            sys.stdout.flush()
+            # a command ends with an exit status of its own: 1 if it has a problem to show
+            with contextlib.suppress(SystemExit):
+                group.main(shlex.split(command)[1:], prog_name="formulaseed", standalone_mode=False)
+            sys.stdout.flush()
 
 
 def _short(path: Path) -> str:

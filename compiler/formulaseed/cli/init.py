@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from formulaseed.cli.examples import EXAMPLES
 from formulaseed.cli.output import say
 from formulaseed.data.files import replace_file
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.errors import UnreadableError
 from formulaseed.resources import resource_folder
@@ -26,7 +28,9 @@ _TEMPLATES = {
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(file_okay=False))
-@click.option("--example", metavar="NAME", help="Also copy one of the examples, such as g1a_v2, to read and to try.")
+@click.option(
+    "--example", metavar="NAME", help="Also copy an example to read and to try: g1a_v2, requests, draft, v1, formulas."
+)
 def init(folder: str, example: str | None) -> None:
     """Write a project to start from: a small policy with its seed, module, data, tests and checks for CI.
 
@@ -35,8 +39,15 @@ def init(folder: str, example: str | None) -> None:
     root = Path(folder)
     templates = resource_folder("templates") / "init"
     files = {root / file: templates / _TEMPLATES.get(file, file) for file in _FILES}
+    commands: tuple[str, ...] = (
+        "formulaseed run generated/my_policy.py --contexts data/contexts.jsonl --extractor lexical",
+    )
     if example is not None:
-        files |= _example_files(root, example)
+        if example not in EXAMPLES:
+            help = did_you_mean(example, EXAMPLES, noun="examples")
+            raise click.UsageError(f"there is no example `{example}`; {help}")
+        files |= EXAMPLES[example].sources(root)
+        commands = EXAMPLES[example].commands
     existing = [str(path) for path in files if path.exists()]
     if existing:
         raise UnreadableError(f"cannot write {', '.join(existing[:3])}: it exists already; nothing is written")
@@ -50,20 +61,5 @@ def init(folder: str, example: str | None) -> None:
         replace_file(module, compile_seed(load_seed(seed)))
         say(str(module))
     change_folder = "" if folder == "." else f"cd {folder} && "
-    say(f"try: {change_folder}formulaseed run generated/my_policy.py --contexts data/contexts.jsonl", err=True)
-
-
-def _example_files(root: Path, name: str) -> dict[Path, Path]:
-    """Return the files of an example and its data by the paths that they get under `root`.
-
-    Raises `UsageError` if there is no example of this name.
-    """
-    from formulaseed.diagnostics.suggestions import did_you_mean
-
-    tasks = resource_folder("tasks")
-    known = sorted(path.parent.name for path in tasks.glob("*/seed.json"))
-    if name not in known:
-        raise click.UsageError(f"there is no example `{name}`; {did_you_mean(name, known, noun='examples')}")
-    files = {root / "tasks" / name / path.name: path for path in sorted((tasks / name).iterdir())}
-    data = sorted(resource_folder("examples").glob(f"*-{name}.jsonl"))
-    return files | {root / "examples" / path.name: path for path in data}
+    for command in commands:
+        say(f"try: {change_folder}{command}", err=True)

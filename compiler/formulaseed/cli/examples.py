@@ -1,0 +1,73 @@
+"""List the examples that are shipped with the package: the files of each, and commands that show what they are for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from formulaseed.data.files import replace_file
+from formulaseed.resources import resource_folder
+
+_LISTING = '\'{"ram_gb": 32, "condition": "refurb", "primary_storage_gb": 1024, "cpu": {"cpu_mark_multi": 28000, "tdp_w": 105}}\''
+
+
+class Example(NamedTuple):
+    """The files of an example, below the folders `examples` and `tasks`, and commands to run where its files are."""
+
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
+
+    def copy(self, folder: Path) -> None:
+        """Write the example's files below `folder`; existing files are replaced."""
+        for path, source in self.sources(folder).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, source.read_text(encoding="utf-8"))
+
+    def sources(self, folder: Path) -> dict[Path, Path]:
+        """Return the file of the package for each path that the example has below `folder`."""
+        sources = {}
+        for pattern in self.files:
+            kind, _, name = pattern.partition("/")
+            for source in sorted(resource_folder(kind).glob(name)):
+                sources[folder / kind / source.relative_to(resource_folder(kind))] = source
+        return sources
+
+
+EXAMPLES = {
+    "g1a_v2": Example(
+        ("tasks/g1a_v2/*", "examples/contexts.jsonl", "examples/*-g1a_v2.jsonl"),
+        (
+            "formulaseed evaluate tasks/g1a_v2/seed.json --rows examples/rows-g1a_v2.jsonl --format table",
+            "formulaseed explain tasks/g1a_v2/seed.json --rows examples/rows-g1a_v2.jsonl --id hanks-blue-plate",
+        ),
+    ),
+    "requests": Example(
+        ("examples/requests.jsonl", "examples/contexts.jsonl", "examples/social.json", "examples/judgements.jsonl"),
+        ("formulaseed validate examples", "formulaseed validate examples --explain R31"),
+    ),
+    "draft": Example(
+        ("tasks/g1a_v2/*", "examples/draft-g1a_v2/*", "examples/contexts.jsonl", "examples/extractions-g1a_v2.jsonl"),
+        (
+            "formulaseed draft tasks/g1a_v2/task.md --replay examples/draft-g1a_v2 --out seed.json",
+            "formulaseed run seed.json --contexts examples/contexts.jsonl"
+            " --extractor recorded --extractions examples/extractions-g1a_v2.jsonl --format table",
+        ),
+    ),
+    "v1": Example(
+        ("tasks/g1a_v1/*", "examples/contexts.jsonl", "examples/extractions-g1a_v2.jsonl"),
+        (
+            "formulaseed run tasks/g1a_v1/seed.json --contexts examples/contexts.jsonl --rows-out rows.jsonl"
+            " --extractor recorded --extractions examples/extractions-g1a_v2.jsonl --format table",
+            "formulaseed explain tasks/g1a_v1/seed.json --rows rows.jsonl --id hanks-blue-plate",
+        ),
+    ),
+    "formulas": Example(
+        ("examples/rules.json", "examples/formula_reference.json"),
+        (
+            'formulaseed formula "cpu.cpu_mark_mult / 1000 * 8.0" --reference examples/formula_reference.json',
+            'formulaseed formula "(cpu.cpu_mark_multi or 0) / 1000 * 8.0" --reference examples/formula_reference.json'
+            """ --vars '{"cpu": {"cpu_mark_multi": 28000}}'""",
+            f"formulaseed formula --file examples/rules.json --vars {_LISTING}",
+        ),
+    ),
+}

@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v1"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "7cc33cf6696c44a7991a60ee1975ca85adbeca4db9367885eee00fa12c113c28"
-BODY_SHA256: Final = "6cd430157f8d86131158134631ad268ad91e2c2ddfe454cc9ebf3ffa371ae475"
+BODY_SHA256: Final = "219842c2cfaad7f4ac56715fc70720da4dc006a1e7bc98a1b43f6a210db8063f"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 IncidentSeverity: TypeAlias = Literal["none", "mild", "moderate", "severe"]
@@ -93,7 +93,8 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
             elif incident_severity == "severe":
                 n_severe += 1
             if incident_severity != "none":
-                # recency_decay_max, part of recency_decay: max of e['year'] where e['account_type'] == 'firsthand' and e['incident_severity'] != 'none', default 2020
+                # recency_decay_max, part of recency_decay: max of e['year'] where e['account_type'] == 'firsthand' and
+                # e['incident_severity'] != 'none', default 2020
                 if recency_decay_max is None or year > recency_decay_max:
                     recency_decay_max = year
 

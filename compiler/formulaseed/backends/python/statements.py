@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from formulaseed.backends.python.accumulators import AggregatePrinter, convert_number, print_starts
 from formulaseed.backends.python.blocks import Block, Branch, Comment, IfStatement, Loop, Statement
-from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal, wrap
 from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.nesting import Guarded, Test, nest
 from formulaseed.backends.python.printed import PartLocals, Printed
@@ -367,7 +367,8 @@ class StatementPrinter:
         if not self.hoisted.is_part(step):
             return []
         text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"
-        return [Comment(Code(f"step {text}" if addresses_a_tool(text) else text))]
+        # statements of loops are indented by at most 24 columns
+        return [Comment(line) for line in wrap(f"step {text}" if addresses_a_tool(text) else text, 24)]
 
 
 def _find_dependencies(used: set[Symbol], kind: SymbolKind, steps: Sequence[nodes.Step]) -> list[nodes.Step]:

@@ -114,6 +114,7 @@ _TABLE = (
     CodeEntry("FS816", "warning", "restatement-mismatch"),
     CodeEntry("FS817", "warning", "unused-key"),
     CodeEntry("FS818", "note", "bare-structure"),
+    CodeEntry("FS819", "note", "misleading-name"),
     CodeEntry("FS821", "warning", "invalid-shorthand"),
     CodeEntry("FS822", "warning", "unknown-shorthand-operator"),
     CodeEntry("FS823", "warning", "shorthand-too-large"),

@@ -23,6 +23,7 @@ from formulaseed.requests import patterns, shorthand
 from formulaseed.requests.agreement import find_disagreements
 from formulaseed.requests.evidence import lower_evidence
 from formulaseed.requests.groups import GROUPS, find_benchmark_group, has_group_pattern
+from formulaseed.requests.naming import check_aspect, find_foreign_names
 from formulaseed.requests.shorthand import format_as_shorthand, parse_shorthand
 from formulaseed.seed.read.shape import Shape
 from formulaseed.source.json_reader import (
@@ -192,8 +193,8 @@ class _Entry:
         if structure is None:
             return None
         if shorthand is not None:  # its disagreements are warnings, as the structure decides
-            for disagreement in find_disagreements(structure, shorthand):
-                self.problems.report(disagreement)
+            for problem in (*find_disagreements(structure, shorthand), *find_foreign_names(structure, shorthand)):
+                self.problems.report(problem)
         if group is not None:
             self.check_group_pattern(group, structure)
         values = {key: string.value for key, string in strings.items() if string is not None}
@@ -296,7 +297,11 @@ class _Entry:
             self.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
         if evidence is None or aspect is None:
             return None
-        return ir.Condition(aspect.value, evidence, section.span)
+        condition = ir.Condition(aspect.value, evidence, section.span)
+        note = check_aspect(aspect.span, condition)
+        if note is not None:
+            self.problems.report(note)
+        return condition
 
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
         """Lower an `AND` or `OR`; None, reported, if it or one of its arguments has errors."""

@@ -20,24 +20,9 @@ from formulaseed.backends.python.code import (
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names, make_word
 from formulaseed.backends.python.plan import Variables, plan_both_builds
+from formulaseed.requests.calls import plan_call
 from formulaseed.requests.explain import describe_evidence
-from formulaseed.requests.model import (
-    Condition,
-    Evidence,
-    GroupRating,
-    ItemHours,
-    ItemMeta,
-    Node,
-    NotOnlyEasyRaters,
-    Request,
-    Requests,
-    ReviewMeta,
-    ReviewText,
-    Sentiment,
-    SocialFilter,
-    SocialRating,
-    conditions,
-)
+from formulaseed.requests.model import Condition, Evidence, ItemMeta, Node, Request, Requests, conditions
 from formulaseed.source.printing import number_of
 
 
@@ -122,53 +107,17 @@ def _print_node(node: Node, keys: Mapping[Evidence, Code]) -> Code:
 
 def _print_evidence(evidence: Evidence) -> Code:
     """Print the call that evaluates a piece of evidence; options that have their defaults are left out."""
-    match evidence:
-        case ItemMeta(path, rules):
-            arguments = "".join(f", {rule.name}={literal(rule.value)}" for rule in rules)
-            return Code(f"_check_attribute(restaurant, {_print_strings(path)}{arguments})")
-        case ItemHours(path, start, end):
-            return Code(f"_check_hours(restaurant, {_print_strings(path)}, {start}, {end})")
-        case ReviewText(pattern, weight, social_filter, min_matches):
-            options = _print_options(min_matches, social_filter)
-            if weight is not None:
-                percentile = literal(weight.percentile)
-                options += f", weight=({_print_strings(weight.field)}, {percentile}, {weight.min_credible_matches})"
-            if evidence.source != pattern:
-                options += f", pattern={literal(evidence.source)}"
-            return Code(f"_check_review_text(restaurant, background, {literal(pattern)}{options})")
-        case ReviewMeta(path, op, value, agg, count, min_stars):
-            options = f", count={count}" if agg == "count" else ""
-            if min_stars is not None:
-                options += f", min_stars={literal(min_stars)}"
-            test = f"{literal(op)}, {literal(value)}, {literal(agg)}"
-            return Code(f"_check_review_meta(restaurant, {_print_strings(path)}, {test}{options})")
-        case GroupRating(path, operator, value, metric, comparison, threshold):
-            group = f"{_print_strings(path)}, {literal(operator)}, {literal(value)}"
-            test = f"{literal(metric)}, {literal(comparison)}, {literal(threshold)}"
-            return Code(f"_check_group_rating(restaurant, {group}, {test})")
-        case NotOnlyEasyRaters(generous, harsh):
-            return Code(f"_check_raters(restaurant, {literal(generous)}, {literal(harsh)})")
-        case Sentiment(topic, sentiment, min_matches, social_filter):
-            options = _print_options(min_matches, social_filter)
-            return Code(f"_check_sentiment(restaurant, background, {literal(topic)}, {literal(sentiment)}{options})")
-        case SocialRating(min_stars, min_matches, social_filter):
-            arguments = f"{literal(min_stars)}, {min_matches}, {_print_people(social_filter)}"
-            return Code(f"_check_social_rating(restaurant, background, {arguments})")
+    call = plan_call(evidence)
+    data = ("restaurant", "background") if call.needs_background else ("restaurant",)
+    arguments = [*data, *map(_print_argument, call.arguments)]
+    arguments += [f"{name}={_print_argument(value)}" for name, value in call.options.items()]
+    return Code(f"{call.function.__name__}({', '.join(arguments)})")
 
 
-def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
-    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does."""
-    options = ""
-    if min_matches != 1:
-        options += f", min_matches={min_matches}"
-    if social_filter is not None:
-        options += f", social_filter={_print_people(social_filter)}"
-    return options
-
-
-def _print_people(social_filter: SocialFilter) -> Code:
-    return Code(f"({_print_strings(social_filter.friends)}, {social_filter.hops})")
-
-
-def _print_strings(strings: tuple[str, ...]) -> Code:
-    return Code(tuple_text([literal(text) for text in strings]))
+def _print_argument(value: object) -> Code:
+    """Print a value, or a tuple of values, as a literal. Raises `TypeError` for any other object."""
+    if isinstance(value, tuple):
+        return Code(tuple_text([_print_argument(part) for part in value]))
+    if value is None or isinstance(value, str | int | float):
+        return literal(value)
+    raise TypeError(f"no literal for {type(value).__name__}")

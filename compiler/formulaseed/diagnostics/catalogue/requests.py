@@ -22,6 +22,9 @@ bare_structure = define(
     "the structure is in no request, so nothing says which restaurant is the answer",
     'write {"id": …, "structure": …, "gold_restaurant": …} with the other keys of a request',
 )
+misleading_name = define_3(
+    "FS819", "the name `{0}` announces {1}, and its evidence is {2}", "rename the condition, or correct its evidence"
+)
 empty_string = define_2("FS815", "`{0}` is empty", "write {1}")
 duplicate_id = define_2("FS203", "duplicate id `{0}`, first on line {1}", "give one of the two another id")
 id_and_group_disagree = define_3(
@@ -37,6 +40,12 @@ invalid_id = define_1(
     "`{0}` cannot be the id of a request",
     f"write at most {limits.REQUEST_ID_CHARACTERS} visible characters but `<` and `>`, without spaces around them",
 )
+
+
+def foreign_name(span: Span, name: str, aspects: Collection[str]) -> Diagnostic:
+    """Return FS819: a name in a shorthand resembles the name of none of the conditions, `aspects`."""
+    help = did_you_mean(name, aspects, noun="conditions")
+    return diagnostic("FS819", span, f"no condition of the structure is called anything like `{name}`", help)
 
 
 def foreign_id(span: Span, id: str, suggested: str) -> Diagnostic:

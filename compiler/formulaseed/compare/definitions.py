@@ -27,7 +27,11 @@ class DefinitionKeys:
         self.steps = {step.name: step for step in program.steps}
 
     def build_key(self, step: nodes.Step) -> Hashable:
-        """Return the definition of `step` as a key, which does not contain the step's own name."""
+        """Return the definition of `step` as a key, which does not contain the step's own name.
+
+        A constant has the key of a formula that is only that literal. The order of a table counts only if its first
+        match wins.
+        """
         match step.operation:
             case nodes.Filter(condition):
                 return "filter", self._build_expression_key(condition)
@@ -47,7 +51,11 @@ class DefinitionKeys:
                 return "case", rule_keys, _build_literal_key(otherwise)
 
     def _build_expression_key(self, expression: Expr) -> Hashable:
-        """Return an expression as nested tuples, with the new names of the steps and filters that it reads."""
+        """Return an expression as nested tuples, with the new names of the steps and filters that it reads.
+
+        Source positions and the null checks that the checker added make no difference. A step without a new name
+        keeps its own, marked with `?`.
+        """
         match expression:
             case typed.Literal(value):
                 return _build_literal_key(value)

@@ -27,7 +27,7 @@ PREFIX_NOTE = "; only with its prefix: "
 def build_document(reference: Reference) -> dict[str, Any]:
     """Return the published document: plain values, the root entity first, its keys in the order of the schema.
 
-    Empty patterns, examples and notes of the reference are replaced by default ones.
+    If the reference has no patterns, examples or notes, the document gets default ones made from its fields.
     """
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     patterns = reference.patterns or _build_default_patterns(reference)
@@ -75,7 +75,7 @@ def format_document(document: dict[str, Any]) -> str:
 
 
 def collect_enums(reference: Reference) -> list[EnumType]:
-    """Return the reference's enums, then those that only its fields name."""
+    """Return the reference's enums, then those that only its fields name, with the values of the first such field."""
     enums = {enum.name: enum for enum in reference.enums}
     for entity in reference.entities:
         for field in entity.fields:
@@ -173,6 +173,7 @@ def _operators_json(reference: Reference) -> dict[str, dict[str, str]]:
 
 
 def _function_json(function: functions.Function) -> dict[str, str]:
+    """Return the JSON of a function: its signature, description, example, and the type that it returns."""
     entry = {key: getattr(function, key) for key in ("signature", "description", "example")}
     return {**entry, "returns": "float" if function.returns == "number" else function.returns}
 
@@ -211,7 +212,7 @@ def _write_enum_tests(types: Mapping[str, Type]) -> list[str]:
 
 
 def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
-    """Return formulas over fields of these types that show each of `_PATTERNS`."""
+    """Return formulas over fields of these types for each of `_PATTERNS`, by name; none if no field fits."""
     numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
     enum_tests = _write_enum_tests(types)[:1]
     custom = [name for name in types if f".{CUSTOM}." in name]
@@ -232,7 +233,10 @@ def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
 
 
 def _build_default_examples(reference: Reference) -> tuple[Example, ...]:
-    """Return allowed formulas over the reference's own fields, one for each common use."""
+    """Return formulas over the reference's own fields, one for each common use.
+
+    A use is left out if there is no field for it, or if the reference does not allow its formula.
+    """
     types = _readable_types(reference)
     numbers = [name for name, ty in types.items() if ty.is_numeric and not name.endswith("_id")]
     numbers.sort(key=lambda name: types[name].base is not Base.INTEGER)
@@ -355,7 +359,10 @@ def _find_breaking_changes(old: Facts, new: Facts) -> Iterator[str]:
 
 
 def next_version(version: str, kind: VersionPart) -> str:
-    """Return the version that follows a change of this kind; the same one for `none`."""
+    """Return the version that follows a change of this kind; the same one for `none`.
+
+    Raises `ValueError` if `version` is not three integers with dots.
+    """
     major, minor, patch = map(int, version.split("."))
     if kind == "major":
         return f"{major + 1}.0.0"

@@ -206,7 +206,10 @@ class Reference:
         return None
 
     def type_of(self, full_name: str) -> Type | None:
-        """Return the type of a field or entity; None if formulas cannot read it. An entity is true, or null if missing."""
+        """Return the type of a field or entity; None if formulas cannot read it. An entity is true, or null if missing.
+
+        Raises `KeyError` if there is no such field or entity.
+        """
         if full_name in self._entities_by_name:
             return BOOLEAN.or_null()
         return self.types[full_name]
@@ -303,8 +306,8 @@ def add_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
 def apply_overlay(base: Reference, overlay: Reference) -> Reference:
     """Return a copy of `base` with everything that `overlay` states; an empty attribute of `overlay` changes nothing.
 
-    Entities, and the fields in them, are merged by name. The root stays that of `base`, and the version is always
-    `overlay`'s.
+    Entities and their fields, and enums, are merged by name; other parts are replaced as a whole. The root stays that
+    of `base`, and the version is always `overlay`'s.
     """
     entities = {entity.name: entity for entity in base.entities}
     for entity in overlay.entities:

@@ -111,7 +111,7 @@ def _parse_tree(text: JsonString) -> PatternNode:
 
 
 def _locate_error(text: JsonString, position: int) -> tuple[Span, str]:
-    """Return the span to underline at the `position` of an error, and the characters in it."""
+    """Return the span to underline at the `position` of an error, and its characters; empty at the end."""
     if position and text.value.startswith("(?", position - 1):  # `re` names the position after the bracket
         position -= 1
     match = _ERROR_TEXT.match(text.value, position)
@@ -190,13 +190,13 @@ def _first_characters(node: PatternNode) -> Characters:
 
 
 def _next_characters(node: PatternNode, follow: Characters) -> Characters:
-    """Return the characters that can come next before a node: its first ones, and `follow` if it can be empty."""
+    """Return the characters that can come next before a node: its first ones, and `follow` if the node can be empty."""
     first = _first_characters(node)
     return first | follow if _can_be_empty(node) else first
 
 
 def _find_clash(node: PatternNode, follow: Characters) -> str | None:
-    """Return a character at which a match can go on in two ways, if `follow` can come after the node; else None."""
+    """Return a character at which a match can go on in two ways if `follow` can come after the node; or None."""
     if node.kind == "all":
         for part in reversed(node.parts):
             if clash := _find_clash(part, follow):
@@ -242,7 +242,7 @@ def _count_steps(node: PatternNode, after: int, follow: Characters) -> int:
 
 
 def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> int:
-    """Return what `_count_steps` returns, for a repeat."""
+    """Return how many steps a repeat and the rest of the pattern take at most, as `_count_steps` does."""
     item = node.parts[0]
     first = _first_characters(item)
     # At the end of the pattern there is a match as soon as there are enough turns.

@@ -111,7 +111,10 @@ def _name_pattern() -> re.Pattern[str]:
 
 
 def _parse(string: JsonString) -> Shorthand | Diagnostic:
-    """Return the tree of a shorthand, or the diagnostic of its first error."""
+    """Return the tree of a shorthand, or the diagnostic of its first error, which it does not report.
+
+    An error is a limit, a hidden character, invalid syntax or too many hops. Charges `FILE_BUDGET`.
+    """
     text = string.value
     make_span = string.subspan
     if len(text) > limits.SHORTHAND_CHARACTERS:
@@ -259,7 +262,7 @@ def _diagnose_unexpected(stop: _ParseStop) -> Diagnostic:
 
 
 def _open_brackets(tokens: list[Token]) -> list[tuple[Token, Token]]:
-    """Return the brackets that are open, each after the token before it."""
+    """Return the brackets that are still open after these tokens, outermost first, each after the token before it."""
     brackets: list[tuple[Token, Token]] = []
     for before, token in pairwise([*tokens[:1], *tokens]):
         if token.type in ("LPAR", "LSQB"):
@@ -288,6 +291,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def _unescape(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for, such as a tab, or the one with a given code."""
     plain = match["plain"]
     if plain is not None:
         return _ESCAPES.get(plain, plain)

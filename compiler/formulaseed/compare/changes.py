@@ -387,7 +387,7 @@ def _format_type(ty: Type) -> _TextLines:
 
 
 def _format_attribute(value: object) -> _TextLines:
-    """Return the value of a program's attribute as lines: one for each element, dataclass field or line of text."""
+    """Return a program's attribute as lines, one for each element, field or line; none if it is None or empty."""
     if value is None or value == "":
         return ()
     if isinstance(value, tuple):

@@ -120,7 +120,7 @@ class Coverage(RenderedDocument):
         return shorten(f"Coverage({self.seed!r}, {self.reached_count} of {len(self.items)} parts reached)")
 
     def _blocks(self) -> Iterator[Block]:
-        """Yield the summary, a table of the parts never reached, and one of those reached; no empty table."""
+        """Yield the summary, then a table of the parts never reached and one of those reached, unless empty."""
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(InlineCode(self.seed), f": {data} reach {share}.")

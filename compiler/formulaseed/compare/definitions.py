@@ -84,7 +84,10 @@ def _build_literal_key(value: Value) -> Hashable:
 
 
 def format_definition(step: nodes.Step) -> tuple[str, ...]:
-    """Return the definition of a step as lines to compare one by one: one for each rule of a `case` or key of a `lookup`."""
+    """Return the definition of a step as lines to compare one by one: of a `case` and a `lookup` several.
+
+    A `case` has a line for each rule, a `lookup` for its source, each key and its default. Other steps have one line.
+    """
     match step.operation:
         case nodes.Lookup(source, table, match, has_default, default):
             entries = [f"{literal_text(key)}: {literal_text(value)}" for key, value in table]

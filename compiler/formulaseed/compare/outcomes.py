@@ -173,7 +173,10 @@ class Outcomes:
         return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
     def _build_number_row(self, output: str) -> tuple[str, ...]:
-        """Return the row of a numeric output: how many restaurants' values changed, and how far."""
+        """Return the row of a numeric output: the number of changed values, mean change, largest rise and fall.
+
+        Changes from or to null are counted, but not measured; "-" is in place of a number that there is not.
+        """
         pairs = [change.outputs[output] for change in self.changes if output in change.changed]
         changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
         if not changes:  # one value of each pair is null

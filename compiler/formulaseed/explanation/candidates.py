@@ -83,8 +83,9 @@ class CandidateReviews:
     def _adapt_latest(self, requirements: Sequence[FieldRequirement]) -> Candidate:
         """Return the latest review, or neutral values, as a candidate with fields set to meet `requirements`.
 
-        An exact requirement is always set; another one only if the review does not meet it yet. The first one for a
-        field wins. The date becomes the first day of the row's year and month; an invalid month becomes 1.
+        An exact requirement is always set; another one only if the review does not meet it yet. Of several
+        requirements for a field the first wins. The date becomes the first day of the row's year and month; an
+        invalid month becomes 1.
         """
         row = {section: dict(values) for section, values in self._base.items()}
         changed: dict[Field, Value] = {}

@@ -101,9 +101,10 @@ class Contributions:
         return [step for name, step in self.record.steps.items() if name in names]
 
     def _compute_value_without(self, driver: str, count: str) -> float:
-        """Return `driver` as if the reviews that `count` counts did not exist; infinity if the evaluation then fails.
+        """Return `driver` as if the reviews that `count` counts did not exist; infinity if it then is no number.
 
-        Only the reached steps are evaluated again. The recorded evaluation is not changed.
+        Infinity, too, if the evaluation then fails. Only the reached steps are evaluated again, and not in the
+        record.
         """
         removed = self._find_places(count)
         evaluation = Evaluation(dict(self.record.evaluation.shared), [])

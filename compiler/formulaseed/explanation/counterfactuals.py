@@ -258,7 +258,7 @@ class ChangeSearch:
         return best[1:]
 
     def _minimize(self, left_out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
-        """Return the reviews of `left_out`, at least one, that the verdict in `after` needs, and the new values."""
+        """Return the reviews of `left_out` whose absence the verdict in `after` needs, and the values without them."""
         needed = [*left_out]
         for place in left_out:
             rest = [other for other in needed if other != place]

@@ -114,7 +114,7 @@ class EvidenceFinder:
         )
 
     def _find_counted_by(self, fields: frozenset[Symbol]) -> set[int]:
-        """Return the positions of the reviews that any step counts by a condition on one of these fields. Caches the result."""
+        """Return the positions of the reviews that any step counts by a condition on `fields`. Caches the result."""
         if fields not in self._positions_by_fields:
             places: set[int] = set()
             for step in self.steps:
@@ -128,9 +128,10 @@ class EvidenceFinder:
         return self._positions_by_fields[fields]
 
     def _describe_failure(self, condition: Expr, place: int) -> str:
-        """Return the actual value of a review and the comparison that it fails, such as `stars is 4, not < 3`.
+        """Return the actual value of a review and the comparison that it fails, such as `meta.stars is 4, not < 3`.
 
-        For a condition that is not a single comparison of a field, returns that the condition does not hold.
+        Returns only the actual value for `!=` and `not in`. For a condition that is not a single comparison of a
+        field, returns that the condition does not hold.
         """
         row = self.record.evaluation.rows[place]
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:

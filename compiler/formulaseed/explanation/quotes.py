@@ -37,11 +37,11 @@ class QuoteFinder:
         self._sentences = lru_cache(_CACHE_SIZE)(self._split_sentences)
 
     def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
-        """Return a quote from a row for the values of `fields`, and who chose it; None for both if the row has no text.
+        """Return a quote from a row for the values of `fields`, and who chose it; None for both if the row has none.
 
-        The extractor's verified quotes for these fields win, joined by `…`. Otherwise it is the sentence whose words
-        agree with the most values or, if no sentence does, the beginning of the text; the whole text if that is
-        short.
+        The extractor's quotes for these fields win, joined by `…`, unless they are marked as not verified. Otherwise
+        it is the sentence whose words agree with the most values or, if no sentence does, the beginning of the text;
+        the whole text if that is short.
         """
         quotes = row.get("quotes")
         if isinstance(quotes, Mapping):
@@ -61,7 +61,7 @@ class QuoteFinder:
         return beginning, "whole"
 
     def _find_best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
-        """Return the sentence that speaks for the most values; None if no sentence speaks for more values than against.
+        """Return the sentence whose words agree with most values; None if none agrees with more than it contradicts.
 
         Of equal sentences the first is returned. Fields without a value, or whose value is no claim, do not count.
         """

@@ -175,7 +175,10 @@ class Reasons:
         return sorted(terms, key=lambda term: (term.value < 0, -abs(term.value)))
 
     def _describe_sum(self, terms: Sequence[_Term]) -> str:
-        """Return a sum: each name with its value or, if a term is a formula, the sum, `=`, and the sum of values."""
+        """Return a sum in words: the name and the value of each term, with their signs.
+
+        If a term is a formula, returns the formula of the sum, `=`, and the same with values in place of names.
+        """
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
             return "".join(_format_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
@@ -190,7 +193,8 @@ class Reasons:
     def _describe_limits(self, name: str, expression: Expr, inner: str) -> str:
         """Return how the limits and rounding of a formula, the step `name`, change the value of the step `inner`.
 
-        If they do not change it, returns that the value is within its limits.
+        That is its maximum, its minimum or rounding, with the value of `inner`; if they do not change it, that it is
+        within its limits.
         """
         low, high = find_limits(self.record.resolve_conditionals(expression))
         value = self.record.value_of(name)
@@ -249,7 +253,7 @@ class Reasons:
 
 
 def _decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
-    """Return the comparisons of `taken` that hold, after those of earlier rules that fail for the same values."""
+    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side."""
     holding = [comparison for comparison in taken.comparisons if comparison.holds]
     compared = {comparison.left for comparison in holding}
     earlier = [
@@ -283,7 +287,7 @@ def _describe_operator(comparison: Comparison) -> str:
 
 
 def _describe_limit(comparison: Comparison) -> str:
-    """Return the right side of a comparison, with its value if it is not a literal."""
+    """Return the right side of a comparison, with its value if it is not a literal or a list; `null` for `None`."""
     value = comparison.right_value
     limit = comparison.right
     if value is None and limit == "None":

@@ -61,7 +61,7 @@ class EvaluationRecord:
         return f"{text}, as {' and '.join(reasons)}" if reasons else text
 
     def _substitute(self, node: Expr) -> Expr:
-        """Return a copy of the formula in which each name is printed as its value."""
+        """Return a copy of the formula in which each name is printed as its value; a negative one is in parentheses."""
         if not isinstance(node, typed.Ref):
             return typed.map_operands(node, self._substitute)
         value = self.value(node)

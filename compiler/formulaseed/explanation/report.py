@@ -266,7 +266,7 @@ class _Overview:
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:
-    """Return the smallest change, which is the first one, in a few words; empty if there is none."""
+    """Return the smallest change, which is the first one, such as `2 reviews more: severe`; empty if there is none."""
     if not changes:
         return ""
     change = changes[0]

@@ -70,7 +70,8 @@ def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
 def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
     """Return the title: the restaurant with its verdict, or with the step that failed.
 
-    A verdict without a colour in `shades`, None for no colours, has the CSS class `other`.
+    `shades` has the CSS classes of verdicts; a verdict that it lacks has the class `other`, as all have if it is
+    None.
     """
     error = explanation.error
     if error is not None:
@@ -178,7 +179,11 @@ def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
 
 
 def describe_nearness(rule: Rule) -> str:
-    """Return the distances of a rule's comparisons or, without comparisons, whether it holds; or that it was not reached."""
+    """Return in words how far a rule is from holding: the left side of each comparison with its distance.
+
+    Without comparisons, returns whether the rule holds; for one that was not reached, that. Empty for the last rule,
+    which has no condition.
+    """
     if rule.state == "not reached":
         return rule.state
     if rule.condition is None:
@@ -188,7 +193,10 @@ def describe_nearness(rule: Rule) -> str:
 
 
 def _describe_distance(comparison: Comparison) -> str:
-    """Return the left side of a comparison with its distance from a number: `SCORE is 9.2, 1.2 above 8.0`."""
+    """Return the left side of a comparison with its distance from a number: `SCORE is 9.2, 1.2 above 8.0`.
+
+    Without a distance, returns only the left side and its value.
+    """
     value = f"{comparison.left} is {format_value(comparison.left_value)}"
     if comparison.distance is None or isinstance(comparison.right_value, list):
         return value

@@ -136,7 +136,7 @@ class _Reflection:
     def read_related_entities(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
         """Yield the name, the table and the nullability of each entity that a foreign key of the root leads to.
 
-        They are in the order of the columns. The layout's names come before those made from the column. An entity
+        They are in the order of the columns. A name in the layout is preferred to one made from the column. An entity
         that cannot be in the reference is added to `left_out` instead.
         """
         names_by_column = dict(self.layout.entities)

@@ -326,7 +326,7 @@ def compare_references(
     """Return the change from the reference `before`, as `written` in its file, to `after` with its `document`.
 
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
-    something is new, and otherwise, such as for a description, a patch.
+    something is new, a patch if anything else differs, such as a description, and `none` if nothing does.
     """
     old = _collect_facts(
         before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.OPERATORS_BY_KIND)

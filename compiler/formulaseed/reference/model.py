@@ -332,8 +332,8 @@ def apply_overlay(base: Reference, overlay: Reference) -> Reference:
 def _merge_entities(base: Entity, overlay: Entity) -> Entity:
     """Return a copy of `base` with everything that `overlay` states of it.
 
-    Fields of `overlay` replace those of the same name. Without a description a field keeps that of `base`, and it is
-    nullable if it is nullable in either; custom fields are replaced as a whole.
+    Fields and custom fields of `overlay` replace those of the same name. A field without a description keeps that of
+    `base`, and is nullable if it is nullable in either. The entity, too, is nullable if it is in either.
     """
     fields = {field.name: field for field in base.fields}
     for field in overlay.fields:

@@ -118,7 +118,11 @@ class DomainScope(SeedScope):
         self.report_once(replace(diagnostic, is_security=ast.has_inner_name(text)), text)
 
     def _suggest_own_field(self, entity: str, rest: str) -> Help:
-        """Return a suggestion for a field `rest` that an entity lacks: a similar field of its own, or another entity's."""
+        """Return a suggestion for a field `rest` that an entity lacks: one of its own, or another entity's.
+
+        A field of its own with the same last name is preferred, then one of any entity, unless a similar name is its
+        own.
+        """
         own = {full.partition(".")[2]: full for full in self.reference.field_names(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:
@@ -156,7 +160,8 @@ class DomainScope(SeedScope):
     def _suggest_direct_name(self, text: str) -> Help:
         """Return a suggestion for an unknown name without a dot, which may also be a literal, a function or a string.
 
-        A field of that name in any entity is preferred to similar names.
+        A literal in another spelling is preferred, then a field of that name in any entity, then a function, then
+        similar names.
         """
         if text.lower() in _LITERAL_SPELLINGS:
             return suggest(_LITERAL_SPELLINGS[text.lower()])

@@ -21,7 +21,7 @@ def find_disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diag
 
 
 def _unwrap_single_arguments(tree: Shorthand) -> Shorthand:
-    """Return a copy of the tree in which that argument replaces each junction of one argument, at any depth."""
+    """Return a copy of the tree in which each junction of one argument is replaced by that argument."""
     if not isinstance(tree, JoinedNames):
         return tree
     args = tuple(map(_unwrap_single_arguments, tree.args))

@@ -196,7 +196,7 @@ def _next_characters(node: PatternNode, follow: Characters) -> Characters:
 
 
 def _find_clash(node: PatternNode, follow: Characters) -> str | None:
-    """Return a character at which a match can go on in two ways if `follow` can come after the node; or None."""
+    """Return a character at which a match can go on in two ways if `follow` comes after the node; None without one."""
     if node.kind == "all":
         for part in reversed(node.parts):
             if clash := _find_clash(part, follow):

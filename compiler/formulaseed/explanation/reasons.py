@@ -82,7 +82,7 @@ class Reasons:
         rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
         if taken.condition is not None:
-            reasons = _describe_comparisons(_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
+            reasons = _describe_comparisons(_find_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
             return f"{lead} {' and '.join(reasons)}."
         failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
         reasons = _describe_comparisons(failed)
@@ -252,7 +252,7 @@ class Reasons:
         return next((name for name in names if not isinstance(self.record.steps[name].operation, nodes.Const)), None)
 
 
-def _decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
+def _find_decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
     """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side."""
     holding = [comparison for comparison in taken.comparisons if comparison.holds]
     compared = {comparison.left for comparison in holding}

@@ -96,7 +96,7 @@ class EvaluationRecord:
             comparisons: list[Comparison] = []
             if condition is not None:
                 text = expression_text(condition)
-                comparisons = [*self._comparisons(condition)]
+                comparisons = [*self._build_comparisons(condition)]
             rules.append(Rule(condition=text, result=self._branch_value(branch), state=state, comparisons=comparisons))
         return rules
 
@@ -106,7 +106,7 @@ class EvaluationRecord:
             return branch
         return self.value(branch)
 
-    def _comparisons(self, condition: Expr) -> Iterator[Comparison]:
+    def _build_comparisons(self, condition: Expr) -> Iterator[Comparison]:
         """Yield the comparisons of a condition, except chained ones, in its order, with the values of their sides."""
         for node in typed.walk(condition):
             if not isinstance(node, typed.Comparison) or len(node.operators) != 1:

@@ -194,7 +194,7 @@ class _Reflection:
         self, table: str, column: str, reflected: Any, about: str, looked_up_names: tuple[str, ...]
     ) -> EntityField:
         """Return a column as a field; an enum of `looked_up_names` if there are any. Registers the enum of the field."""
-        kind = _field_kind(reflected["type"])
+        kind = _find_field_kind(reflected["type"])
         values = looked_up_names or tuple(getattr(reflected["type"], "enums", None) or ())
         name = ""
         if kind == "enum" or looked_up_names:
@@ -223,7 +223,7 @@ class _Reflection:
         Returns an empty mapping for any other table.
         """
         names = [column for column in columns if column not in keys]
-        if len(keys) != 1 or len(names) != 1 or _field_kind(columns[names[0]]["type"]) != "string":
+        if len(keys) != 1 or len(names) != 1 or _find_field_kind(columns[names[0]]["type"]) != "string":
             return {}
         import sqlalchemy
 
@@ -281,7 +281,7 @@ def _can_name_entity(name: str) -> bool:
     return is_name(name) and name not in RESERVED_WORDS
 
 
-def _field_kind(ty: object) -> str:
+def _find_field_kind(ty: object) -> str:
     """Return the type of a field for an SQLAlchemy type; `json`, which formulas cannot read, for an unknown type."""
     from sqlalchemy import types
 

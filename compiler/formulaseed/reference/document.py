@@ -186,7 +186,7 @@ def _build_default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
 
     A pattern without an allowed example is left out.
     """
-    formulas = _write_pattern_formulas(_readable_types(reference))
+    formulas = _write_pattern_formulas(_find_readable_types(reference))
     patterns: list[SyntaxPattern] = []
     for name, syntax, meaning in _PATTERNS:
         examples = [formula for formula in formulas[name] if _is_allowed(formula, reference)]
@@ -237,7 +237,7 @@ def _build_default_examples(reference: Reference) -> tuple[Example, ...]:
 
     A use is left out if there is no field for it, or if the reference does not allow its formula.
     """
-    types = _readable_types(reference)
+    types = _find_readable_types(reference)
     numbers = [name for name, ty in types.items() if ty.is_numeric and not name.endswith("_id")]
     numbers.sort(key=lambda name: types[name].base is not Base.INTEGER)
     plain = next((name for name in numbers if not types[name].nullable), "")
@@ -265,7 +265,7 @@ def _is_allowed(formula: str, reference: Reference) -> bool:
 def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     """Return notes on null, types, precedence, access and limitations; one shows a field of the root."""
     root = reference.root
-    direct = next((name for name in _readable_types(reference) if "." not in name), "")
+    direct = next((name for name in _find_readable_types(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
@@ -288,7 +288,7 @@ def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _readable_types(reference: Reference) -> dict[str, Type]:
+def _find_readable_types(reference: Reference) -> dict[str, Type]:
     """Return the types of the fields that formulas can read, by the names that formulas write; the root's fields first."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     names = [name for entity in entities for name in reference.field_names(entity.name)]

@@ -303,17 +303,17 @@ def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
         traced = cache.trace(request.structure, business_id)
         role = "gold" if business_id == gold else "rival"
         yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
-        yield from _print_tree(traced, business_id, cache, "  ")
+        yield from _format_tree(traced, business_id, cache, "  ")
 
 
-def _print_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
+def _format_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
     """Yield a line for each node with its value and, for a condition, its data; arguments are indented more."""
     if isinstance(traced.node, ir.Condition):
         yield indent + _describe_leaf(traced, business_id, cache)
         return
     yield f"{indent}{MARKS[traced.truth]} {traced.node.op}: {WORDS[traced.truth]}"
     for part in traced.parts:
-        yield from _print_tree(part, business_id, cache, indent + "  ")
+        yield from _format_tree(part, business_id, cache, indent + "  ")
 
 
 def suggest_changes(request: ir.Request, result: RequestResult, cache: EvidenceCache) -> list[str]:

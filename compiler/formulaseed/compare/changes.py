@@ -68,7 +68,7 @@ class SeedChange:
         return {"what" if name == "part" else name: value for name, value in asdict(self).items()}
 
     def sentence(self) -> Paragraph:
-        """Return the change as a sentence for a page, without the lines that differ."""
+        """Return the change as a sentence for a page, with its place and affected steps, without changed lines."""
         is_only_one = self.part in (self.name, f"{self.name}s")  # a seed has one prompt, which needs no name
         parts = [f"{self.kind}: ", self.part.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":

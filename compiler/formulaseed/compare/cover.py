@@ -198,6 +198,7 @@ def _count_values(
     """
 
     def count(symbol: Symbol, value: object) -> None:
+        """Add 1 to the count of a field's value, unless the value is a number or a list."""
         if isinstance(value, str | bool | None):  # numbers are no parts: only values that a seed can list are
             counts[symbol, value] += 1
 

@@ -115,6 +115,7 @@ class Difference(RenderedDocument):
         return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
     def _blocks(self) -> list[Block]:
+        """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
         return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *self._build_restaurants()]
 
     def _build_headline(self) -> Paragraph:

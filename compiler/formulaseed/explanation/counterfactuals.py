@@ -356,6 +356,7 @@ class ChangeSearch:
             for direction in (1, -1):
 
                 def is_turned(value: float, name: str = parameter.name) -> bool:
+                    """Return True if the verdict is another one with `value` for the parameter `name`."""
                     return self._is_other_verdict(self._trace(self._parsed, {**(self.parameters or {}), name: value}))
 
                 value = ParameterSearch(parameter, start, direction, is_turned).find_nearest()

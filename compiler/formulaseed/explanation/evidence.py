@@ -184,4 +184,5 @@ class EvidenceFinder:
 
 
 def _field_name(symbol: Symbol) -> str:
+    """Return the name of a field of reviews; metadata with its prefix, such as `meta.stars`."""
     return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)

@@ -104,4 +104,5 @@ class ParameterSearch:
 
     @property
     def _is_whole(self) -> bool:
+        """True if the parameter is an integer."""
         return self.parameter.ty.base is Base.INTEGER

@@ -154,7 +154,7 @@ class Reasons:
         return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
 
     def _describe_aggregate(self, evidence: Evidence) -> str:
-        """Return how many reviews count, with the condition and the filters that it names."""
+        """Return how many reviews count, with the condition and its filters, as a text to append to a value."""
         text = describe_count(evidence)
         if evidence.condition is not None:
             text += f" {evidence.condition}"
@@ -227,7 +227,7 @@ class Reasons:
         return f"{text}, as {expression_text(expression.condition)} is {holds}"
 
     def _strip_limits(self, node: Expr) -> Expr:
-        """Return the part of a formula that varies: the branch that was taken, without limits and rounding."""
+        """Return the part of a formula that varies: the taken branch, without limits, rounding and null checks."""
         while True:
             if isinstance(node, typed.Present):
                 node = node.operand

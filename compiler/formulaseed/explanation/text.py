@@ -90,8 +90,8 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
 def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it.
 
-    Reviews without a quote, or already listed, are left out, and so is a step over all reviews. Once a step's reviews
-    raise the number above `MAX_LISTED_REVIEWS`, no more are listed.
+    Counts come before other steps. Reviews without a quote, or already listed, are left out, and so is a step over
+    all reviews. Once a step's reviews raise the number above `MAX_LISTED_REVIEWS`, no more are listed.
     """
     yield from map(Paragraph, explanation.because)
     if explanation.changes:
@@ -161,6 +161,7 @@ def _build_blocks(
 
 
 def _build_badge(verdict: Value, shades: Shades) -> Badge:
+    """Return a verdict with its CSS class, `other` if it has none in `shades`."""
     return Badge(format_plain(verdict), shades.get(verdict, "other"))
 
 
@@ -289,7 +290,7 @@ def _describe_definition(step: Step) -> Line:
 
 
 def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
-    """Return why a value is the seed's default, or computed from a default; empty if it is neither."""
+    """Return why a value is the seed's default, or computed from one, as text to append; empty if it is neither."""
     if step.is_default:
         return f", the default, as {_describe_no_match(step)}"
     if not step.from_defaults:

@@ -149,6 +149,7 @@ class VerdictDependencies:
 
     @cached_property
     def _filters(self) -> dict[str, Expr]:
+        """The conditions of the program's filters, by name."""
         steps = self.program.steps
         return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
 
@@ -260,6 +261,7 @@ def _unwrap_limits(expression: Expr) -> Iterator[Expr]:
 
 
 def _list_constants(arguments: Sequence[Expr]) -> list[Value]:
+    """Return the values of the constant expressions among `arguments`, in their order."""
     return [argument.info.constant for argument in arguments if argument.info.is_constant]
 
 

@@ -95,6 +95,7 @@ def nest_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Map
 
 
 def _reference(program: nodes.Program) -> Reference:
+    """Return the reference of a program of formulas. Raises `AssertionError` for any other program."""
     assert isinstance(program.reference, Reference), "formulas are over a reference"
     return program.reference
 

@@ -276,6 +276,7 @@ def _nest_names(entity: Entity) -> KnownNames:
     """Return the names inside an entity. A field that formulas cannot read may have any names inside it."""
 
     def nest_fields(fields: tuple[EntityField, ...]) -> KnownNames:
+        """Return each field's name with no names inside it, or None, any names, if formulas cannot read it."""
         return {field.name: {} if field.value_type is not None else None for field in fields}
 
     names = nest_fields(entity.fields)

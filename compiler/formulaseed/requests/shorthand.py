@@ -168,10 +168,12 @@ class _ParseStop:
 
     @property
     def unexpected_text(self) -> str:
+        """The text that is no part of a shorthand; empty at its end."""
         return self.text[self.start : self.end]
 
     @property
     def last_token(self) -> Token | None:
+        """The token before the error; None if the error is at the start."""
         return self.tokens[-1] if self.tokens else None
 
     @property
@@ -273,6 +275,7 @@ def _open_brackets(tokens: list[Token]) -> list[tuple[Token, Token]]:
 
 
 def _token_ends(token: Token) -> tuple[int, int]:
+    """Return the start and the end of a token in the shorthand."""
     start = token.start_pos or 0
     return start, start + len(token)
 

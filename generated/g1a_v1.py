@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v1"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "7cc33cf6696c44a7991a60ee1975ca85adbeca4db9367885eee00fa12c113c28"
-BODY_SHA256: Final = "219842c2cfaad7f4ac56715fc70720da4dc006a1e7bc98a1b43f6a210db8063f"
+SEED_SHA256: Final = "f8e27557bca6d9b1be51f4fa6012e994e4dfeea07d110e8fc21e60919957e226"
+BODY_SHA256: Final = "a27c1c3052dd9720b22f46859a8e4d06bb3a557929e5c0e93fa9017817173b7a"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 IncidentSeverity: TypeAlias = Literal["none", "mild", "moderate", "severe"]

@@ -46,7 +46,7 @@ def lower(evidence: dict[str, Any]) -> ir.Evidence:
     """The evidence of a request that has nothing wrong but, perhaps, its group."""
     id = "R81" if evidence.get("social_filter", {}).get("hops") == 1 else "R31"
     loaded = load_requests([request(id, evidence)])
-    assert {d.code for d in loaded.diagnostics} <= {"FS813"}
+    assert {d.code for d in loaded.diagnostics} <= {"FS813", "FS819"}
     (only,) = loaded.program.evidence()
     return only
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, TextIO
 
@@ -47,10 +48,8 @@ _STATUS_WIDTH = 14
 
 
 @click.command("validate")
-@click.argument("requests", metavar="REQUESTS")
-@click.option(
-    "--restaurants", required=True, help="Restaurants, JSON Lines; with their reviews where --reviews is left out."
-)
+@click.argument("requests", metavar="REQUESTS|FOLDER")
+@click.option("--restaurants", help="Restaurants, JSON Lines; with their reviews where --reviews is left out.")
 @click.option("--reviews", help="Reviews, JSON Lines, joined by business_id.")
 @click.option("--judgements", help="How reviews were judged on aspects, JSON Lines, in place of matching their texts.")
 @click.option("--social", help='Who is friends with whom, {"friend_graph": {name: [names]}}.')
@@ -76,9 +75,19 @@ def validate(
 ) -> None:
     """Validate requests against restaurants: does each match its gold restaurant, and no other?
 
-    A request with errors is invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some
-    are not, 3 where a line of the data could not be used.
+    A FOLDER has requests.jsonl, restaurants.jsonl and reviews.jsonl (or contexts.jsonl in place of both), and perhaps
+    social.json and judgements.jsonl; groundtruth.jsonl and condition_matrix.json are written there. A request with errors is
+    invalid, and the others are validated. Exit status 0 where every request is ok, 1 where some are not, 3 where a line of
+    the data could not be used.
     """
+    if Path(requests).is_dir():
+        folder = Path(requests)
+        requests = str(folder / "requests.jsonl")
+        out = out or str(folder / "groundtruth.jsonl")
+        conditions = conditions or str(folder / "condition_matrix.json")
+        data |= {name: data[name] or path for name, path in _find_data(folder).items()}
+    if data["restaurants"] is None:
+        raise click.UsageError("pass --restaurants FILE, or a folder with requests.jsonl and restaurants.jsonl")
     analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
     lines = select_groups(analysis.parsed or (), _parse_groups(groups))
@@ -88,7 +97,7 @@ def validate(
     evaluate = requests_evaluator(analysis, valid_requests(lines))
     with report_failures() as failures:
         dataset = read_dataset(
-            data["restaurants"] or "", data["reviews"], data["judgements"], data["social"], failures, duplicates
+            data["restaurants"], data["reviews"], data["judgements"], data["social"], failures, duplicates
         )
         cache = EvidenceCache(valid_requests(lines), dataset, evaluate)
         with show_progress("restaurant", len(dataset.candidates)) as progress:
@@ -107,6 +116,18 @@ def validate(
             say(f"note: {note}", err=True)
     is_fine = all(result.status == "ok" for result in results)
     finish(failures.status or (FINE if is_fine else WRONG))
+
+
+def _find_data(folder: Path) -> dict[str, str | None]:
+    """Return the files of data in a folder by the names of the options; None for one that it does not have.
+
+    Restaurants without a file of reviews beside them may be contexts, which have their reviews.
+    """
+    names = ("restaurants.jsonl", "reviews.jsonl", "judgements.jsonl", "social.json")
+    files = {Path(name).stem: folder / name for name in names}
+    if not files["restaurants"].exists():
+        files["restaurants"] = folder / "contexts.jsonl"
+    return {name: str(path) if path.exists() else None for name, path in files.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,9 +153,10 @@ class SeedScope(StepScope):
         return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Return the reference that a name is; an error expression, with the problem reported once, if it has no meaning here.
+        """Return the reference that a name is; an error expression, with the problem reported once, if it is unknown.
 
-        `per_review` is True in a condition or formula on single reviews.
+        `per_review` is True in a condition or formula on single reviews. The use of a step with an error is not
+        reported.
         """
         if "." in name.text:
             return self._field(name, per_review)

@@ -74,7 +74,10 @@ class StepChecker:
                 return None
 
     def _check_filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
-        """Check a filter; None if it has an error, uses a step, or is too large."""
+        """Check a filter; None, with the problem reported, if it has an error, uses a step, or is too large or nested.
+
+        Keeps its size and depth in the scope, and warns of a condition that is constant.
+        """
         checker = self._new_checker(True)
         condition = checker.check_condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
@@ -128,7 +131,7 @@ class StepChecker:
         return self.checkers[-1]
 
     def _check_where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
-        """Return the checked condition, and whether it is sound; a missing one is."""
+        """Return the checked condition, None if there is none, and True if it has no error. Warns of a constant one."""
         if where is None:
             return None, True
         checker = self._new_checker(True)
@@ -288,7 +291,10 @@ class RuleReachability:
         """The reason why the rules so far let nothing through; empty if they may."""
 
     def add(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
-        """Add the next rule, whose condition was checked under the facts. Return the facts if the rule does not fire."""
+        """Add the next rule, whose condition was checked under `facts`. Return the facts that hold if it does not fire.
+
+        The checker's notes on constant comparisons are reported, or dropped if the rule never or always fires.
+        """
         never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         if_met, if_not = checker.split_facts(condition, facts)
         truth = None if if_met.impossible is if_not.impossible else if_not.impossible
@@ -307,10 +313,7 @@ class RuleReachability:
         return if_not
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
-        """Report the unreachable rules, the `else` among them; `facts` hold if no rule fires.
-
-        The report says which value is lost if no reachable rule has it.
-        """
+        """Report the unreachable rules, with the `else`; `facts` hold if no rule fires."""
         never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
         verdicts = [value for _, value, never in rules if not never]
@@ -320,7 +323,7 @@ class RuleReachability:
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _find_covering_rule(self, if_met: Facts) -> str:
-        """Return that an earlier rule fires wherever `if_met`, the facts of a rule, hold; empty if none does."""
+        """Return the reason why an earlier rule fires wherever `if_met`, a rule's facts, hold; empty if none does."""
         if len(self.before) > MAX_COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):
@@ -338,7 +341,11 @@ def _are_complete(literals: Sequence[ast.Literal]) -> bool:
 
 
 def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -> Type | None:
-    """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
+    """Return the common type of literals; None, with the problem reported, if there is none. Null fits any type.
+
+    Strings that look like formulas are reported, too. Missing literals are skipped; without any other the result is
+    None.
+    """
     present = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
     formulas = [literal for literal in present if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
     for literal in formulas:
@@ -374,7 +381,7 @@ def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: Seed
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:
-    """Return True if a string in place of a value is a formula: it is made of known names and operators."""
+    """Return True if a string looks like a formula: only names, all of them known, numbers and operators."""
     words = re.findall(r"[A-Za-z_][\w.]*", text)
     if not words or re.search(r"[^\w.\s()+*/%-]", text):
         return False

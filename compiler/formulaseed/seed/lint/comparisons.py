@@ -161,7 +161,7 @@ def _report_whole_list(
 
 
 def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
-    """Return True if an expression is the list of categories, also with a value for a missing one."""
+    """Return True if an expression is one of `lists`, the category lists, also with a value for a missing one."""
     match expression:
         case typed.Ref(symbol):
             return symbol in lists

@@ -46,7 +46,10 @@ _ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess", "esse
 
 
 def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
-    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word."""
+    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word.
+
+    Case is ignored. A keyword that cannot match, repeats or contains another, or is long is not checked further.
+    """
     folded = {keyword.text.casefold() for keyword in keywords}
     seen: dict[str, str] = {}
     for keyword in keywords:
@@ -70,7 +73,11 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
 
 
 def _check_can_match(keyword: Named) -> Diagnostic | None:
-    """Return the warning that no review can contain the keyword, or None if a review may."""
+    """Return the warning that no review can contain the keyword, or None if a review may.
+
+    Reasons are a pattern, control characters, separate accents, the length, curly quotes and double spaces: the first
+    one wins.
+    """
     text = keyword.text
     span = keyword.span
     if _PATTERN.search(text):
@@ -103,7 +110,10 @@ MIN_WORD_LENGTH = 2
 
 
 def _list_pattern_words(pattern: str) -> list[str]:
-    """Return the keywords that match what a simple regular expression matches; none if there may be too many."""
+    """Return the keywords that match what a simple regular expression matches; none if there may be too many.
+
+    Also returns none if one of them would be too short. A keyword that contains another is left out.
+    """
     if _OPEN.search(pattern):
         return []
     texts = pattern.split("|") if "(" not in pattern else [pattern]
@@ -148,7 +158,10 @@ def _find_words_around(text: str, folded: set[str]) -> list[str]:
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
-    """Return True if a word that contains the keyword is a form of it, or of another keyword."""
+    """Return True if a word that contains the keyword is a form of it, or contains another keyword of `folded`.
+
+    A form has a usual ending, a prefix or a common word in front, or begins with a long keyword.
+    """
     if _find_keyword_in(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)
@@ -195,7 +208,7 @@ def _find_keyword_in(text: str, keywords: Set[str]) -> str | None:
 
 
 def _find_words_containing(text: str) -> list[str]:
-    """Return the common words that contain a text, in the order of the alphabet, at most `MAX_WORDS`."""
+    """Return the common words that contain a text, in alphabetical order; only the first `MAX_WORDS`."""
     listing = _read_word_list("words")
     words: list[str] = []
     at = listing.find(text)

@@ -40,7 +40,11 @@ _WORDS_FOR_ABSENCE = (
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
-    """Warn of steps whose results are constant, and of scores that are bounded on one side only."""
+    """Warn of steps whose results are constant, and of scores that are bounded on one side only.
+
+    A constant that depends on no data is reported only if it is an output. Bounds are checked for outputs and for steps
+    that a case uses.
+    """
     years = find_year_symbols(program)
     present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters}
     tested: set[Symbol] = set()
@@ -72,7 +76,7 @@ def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Va
 
 
 def _find_only_value(step: nodes.Step) -> Value:
-    """Return the one value that the step can have, or None if there may be more."""
+    """Return the one value that the step can have, or None if there may be more or it may be null."""
     match step.operation:
         case nodes.Const(value):
             return value
@@ -97,7 +101,7 @@ def _find_common_value(values: list[Value]) -> Value:
 def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
-    The years from one of the data to a present one are no score.
+    Rounding around the call is ignored. A difference between a year of the data and a present one is no score.
     """
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
@@ -116,7 +120,10 @@ def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], pro
 
 
 def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
-    """Return True if a value is a difference of a year of the data and another year, also a constant or a parameter."""
+    """Return True if a value is a year minus a year, of which one at least is of the data, in `years`.
+
+    The other may be a literal or one of `present`, the constants and parameters.
+    """
     match argument:
         case typed.Binary(left=left, operator="-", right=right):
             symbols = [symbol for side in (left, right) if (symbol := _find_input(side)) is not None]
@@ -131,7 +138,7 @@ def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
 
 
 def lint_years(program: nodes.Program, problems: Problems) -> None:
-    """Warn of a year that a year of the data is subtracted from or must reach.
+    """Warn of a hard-coded year that a year of the data is subtracted from or must reach, in a formula or a filter.
 
     A year that closes a period, as in `meta.year < 2023`, stays what it is.
     """
@@ -147,7 +154,7 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_year_symbols(program: nodes.Program) -> set[Symbol]:
-    """Return the symbols that are a year of the data: that of a review, or the first or last of some reviews."""
+    """Return the symbols that are a year of the data: `meta.year`, and steps that select or repeat one."""
     years = {Symbol(SymbolKind.META, "year")}
     for step in program.steps:
         match step.operation:
@@ -169,7 +176,10 @@ def is_year(value: Value) -> TypeGuard[int]:
 
 
 def _find_hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
-    """Yield the years that are taken for the present, with their places and the comparison or subtraction that uses them."""
+    """Yield each year that is taken for the present, with its place and the text of the comparison or subtraction.
+
+    `years` are the symbols of years of the data, `constants` the steps that are a year.
+    """
     everything = list(typed.walk(expression))
     mentioning = _find_mentioning_nodes(everything, years)
     if not mentioning:
@@ -193,7 +203,10 @@ def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, s
 
 
 def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
-    """Return the year that a year of the data is subtracted from, or the present year that is subtracted from one."""
+    """Return the year that a year of the data is subtracted from, or the year that is subtracted from one; or none.
+
+    The latter counts only from `FIRST_PRESENT_YEAR` on. `mentioning` are the ids of the nodes with a year of the data.
+    """
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:
         return [(year, span) for year, span in _find_years(node.right, constants) if year >= FIRST_PRESENT_YEAR]
@@ -201,7 +214,10 @@ def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Ye
 
 
 def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
-    """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts."""
+    """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts.
+
+    A year inside an aggregate counts only if the aggregate selects a value.
+    """
     mentioning: set[int] = set()
     for node in reversed(everything):
         # a count of a year's reviews is no year
@@ -225,7 +241,10 @@ def _find_years(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
 
 
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
-    """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests."""
+    """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests.
+
+    Outputs count as used. The validity field's values are passed over; at most four values of a field are named.
+    """
     used = program.used()
     failing = {_get_step_pointer(d.span) for d in problems.sorted() if d.code in _PARTIAL}
     for step in program.steps:
@@ -283,7 +302,10 @@ class _TestedValues:
                         self.as_a_whole.update(name for argument in arguments for name in _find_field(argument))
 
     def find_untested(self, field: nodes.ExtractionField) -> list[str]:
-        """Return the values that no condition tests; none for a field tested as a whole, or with only two values."""
+        """Return the values that no condition tests; none for a field tested as a whole, or with only two values.
+
+        Values that mean absence, such as `none`, need no test and are left out.
+        """
         # of two values, one is the absence of the other
         if field.name in self.as_a_whole or len(field.values) <= 2:
             return []
@@ -302,7 +324,7 @@ class _TestedValues:
                         self.as_a_whole.add(name)
 
     def _find_fields(self, condition: Expr) -> Iterator[str]:
-        """Yield the extraction fields that a condition tests, also through filters."""
+        """Yield the extraction fields that a condition mentions, also through filters; a field may be repeated."""
         stack = [condition]
         seen: set[str] = set()
         while stack:
@@ -323,7 +345,10 @@ def _find_field(expression: Expr) -> Iterator[str]:
 
 
 def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
-    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default."""
+    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default.
+
+    If the source lists categories, also warns of an exact match, and of keys in other case than Yelp's.
+    """
     lists = {str(symbol) for symbol in find_category_lists(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
@@ -362,6 +387,7 @@ def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
 
 
 def _lint_defaults(lookup: surface.Lookup, problems: Problems) -> None:
+    """Warn of each entry of a table whose value is the default; do nothing if there is no default."""
     default = lookup.default.value if lookup.default is not None else None
     is_exact = lookup.match == "exact"
     for entry in lookup.table if default is not None else ():

@@ -79,7 +79,7 @@ class DeclaredNames:
         return full_names
 
     def find_testable(self, bare: str) -> list[str]:
-        """Return the full names of the fields and filters with this bare name."""
+        """Return the full names of the fields and filters with this bare name; parameters are left out."""
         return [name for name in self.full_names.get(bare, ()) if not name.startswith("param.")]
 
 
@@ -88,7 +88,8 @@ def lower_conditions(
 ) -> list[ast.Expr] | None:
     """Return the conditions of an object, all of which must hold; None, with the problem reported, for any other value.
 
-    With a `namespace`, keys are bare names of its fields; else they are full names.
+    With a `namespace`, keys are bare names of its fields; else they are full names. Too many entries are reported, too;
+    a wrong entry is reported, and becomes `ast.Invalid` in the list.
     """
     if not isinstance(value, JsonObject):
         shape.wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
@@ -136,7 +137,11 @@ class _ConditionReader:
         return key.lower().removeprefix("$") in _JUNCTIONS and not is_declared
 
     def _read_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        """Return the field or filter that a key names. A bare name that can only be one is reported, with a safe fix."""
+        """Return the field or filter that a key names; `ast.Invalid`, with the problem reported, if it cannot be told.
+
+        In a `namespace` the key is a bare name, and a needless prefix is reported and dropped. Else `$` begins a
+        filter.
+        """
         text = key.value
         if self.namespace is not None:
             bare = text.removeprefix(f"{self.namespace}.")
@@ -150,7 +155,10 @@ class _ConditionReader:
         return self._read_bare_subject(key)
 
     def _read_bare_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        """Report a bare name; return the one field or filter that it can only mean, else an invalid expression."""
+        """Report a bare name; return the one field or filter that it can only mean, else an invalid expression.
+
+        A name that only resembles a known one is reported with a suggestion, and is invalid.
+        """
         text = key.value
         names = self.names
         candidates = names.find_testable(text)
@@ -168,7 +176,10 @@ class _ConditionReader:
         return ast.FilterName(key.span, name[1:]) if name.startswith("$") else ast.Name(key.span, name)
 
     def _read_filter_use(self, subject: ast.FilterName, value: JsonValue) -> ast.Expr:
-        """Return the filter, or for false its negation; report any other value."""
+        """Return the filter for true, and its negation for false. Reports any other value, and returns `ast.Invalid`.
+
+        If no such filter is declared, the filter is returned and nothing reported.
+        """
         if isinstance(value, JsonLiteral) and value.value is not None:
             return subject if value.value else ast.Not(subject.span, subject)
         if subject.text not in self.names.filters:
@@ -176,7 +187,10 @@ class _ConditionReader:
         return self._report(catalogue.filter_not_tested(value.span, subject.text))
 
     def _read_tests(self, subject: ast.Name, value: JsonValue) -> list[ast.Expr]:
-        """Return the comparisons of a field: with a value, or one for each operator of an object."""
+        """Return the comparisons of a field: equality with a value, or one for each operator of an object.
+
+        Reports a list or an empty object, and returns one `ast.Invalid`.
+        """
         if isinstance(value, JsonArray):
             return [self._report(catalogue.tested_with_list(value.span, subject.text))]
         if not isinstance(value, JsonObject):
@@ -198,7 +212,7 @@ class _ConditionReader:
         return ast.Comparison(subject.span, subject, (operator,), (operand,))
 
     def _read_list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
-        """Return the list of an `in`; report any other value, an empty list and one that is too long."""
+        """Return the list of an `in`. Reports any other value, an empty or too long list, and returns `ast.Invalid`."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.wrong_type(value, "`in`", "a list", example)
@@ -210,7 +224,10 @@ class _ConditionReader:
         return ast.List(value.span, operands) if operands else ast.Invalid(value.span)
 
     def _read_operand(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
-        """Return a literal, or `param.NAME`. A declared value of an enum is a literal, whatever it looks like."""
+        """Return a literal, or `param.NAME` as a name; `ast.Invalid`, with the problem reported, for any other value.
+
+        A declared value of an enum is a literal, whatever it looks like.
+        """
         ty = self.names.types.get(subject.text)
         is_declared = ty is not None and isinstance(value, JsonString) and value.value in (ty.values or ())
         if not isinstance(value, JsonString) or is_declared:
@@ -220,9 +237,10 @@ class _ConditionReader:
         return self._read_string(subject, operator, value, ty)
 
     def _read_string(self, subject: ast.Name, operator: str, value: JsonString, ty: Type | None) -> ast.Expr:
-        """Return a literal; report a string that is an operator, another name or a formula.
+        """Return a literal; `ast.Invalid`, with the problem reported, for an operator, another name or a formula.
 
-        The name of a parameter without its namespace is reported, and read as the parameter.
+        Where numbers are compared, the name of a parameter without its namespace is reported, and read as the
+        parameter.
         """
         text = value.value
         names = self.names
@@ -244,7 +262,10 @@ class _ConditionReader:
 def _operator_in_string(
     subject: ast.Name, value: JsonString, match: re.Match[str], ty: Type | None
 ) -> Diagnostic | None:
-    """Return the problem of a string such as `>= 3`; None if it is a value of a string field, which nothing orders: `<15 min`."""
+    """Return the problem of a string such as `>= 3`; None if it may be a value of a field that is no number: `<15 min`.
+
+    An order of `meta.date` is a problem of its own. `match` has the operator and the rest of the string.
+    """
     sign = _SIGNS.get(match[1], match[1])
     if sign not in _ORDER or ty is None or ty.is_numeric:
         return catalogue.operator_in_string(value.span, sign, match[2].strip())

@@ -126,7 +126,7 @@ def build_aggregate_operation(entry: AggregateFunction) -> OperationSpec:
         """Return the aggregate of a step whose keys were read; it has no operand if the aggregate takes none."""
         operand = None
         if entry.takes != "nothing":
-            operand = step.expressions.get("field") or step.expression("expr" if "expr" in entry.keys else "field")
+            operand = step.expressions.get("field") or step.get_expression("expr" if "expr" in entry.keys else "field")
         return ast.Aggregate(step.span, entry.name, operand, step.where, step.literals.get("default"))
 
     operand_keys = [key for key in ("field", "expr") if key in entry.keys]
@@ -182,7 +182,9 @@ _TABLE = (
             Key("match", "match", "How keys are found in the source.", required=True, examples=("exact",)),
             Key("default", "literal", "The value if no key is found."),
         ),
-        lambda step: surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default")),
+        lambda step: surface.Lookup(
+            step.get_expression("source"), step.table, step.match, step.literals.get("default")
+        ),
         {"name": "FEE", "op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2}, "default": 1},
         also_called="map mapping table dict vlookup decode translate",
     ),
@@ -199,7 +201,7 @@ _TABLE = (
                 ("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
             ),
         ),
-        lambda step: surface.Formula(step.expression("expr")),
+        lambda step: surface.Formula(step.get_expression("expr")),
         {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
         also_called=(
             "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "

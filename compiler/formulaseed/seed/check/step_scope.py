@@ -42,7 +42,7 @@ class StepScope(Scope, ABC):
 
     def aggregate_of(self, value: typed.Expr) -> typed.Aggregate | None:
         """Return the aggregate that a value is, itself or as a step; None for any other value."""
-        step = self._step_of(value)
+        step = self._find_step(value)
         if step is not None:
             return step.aggregate
         value = value.operand if isinstance(value, typed.Present) else value
@@ -67,20 +67,20 @@ class StepScope(Scope, ABC):
         It is then one of the terms, or it counts only reviews that a count among them counts. If a term may be
         negative, or the range of `part` or a term is unknown, returns False.
         """
-        step = self._step_of(part)
+        step = self._find_step(part)
         aggregate = self.aggregate_of(part)
         known = part.info.range if step is None else step.range
         if (step is None and aggregate is None) or known is None or known.low < 0:
             return False
         is_part = False
-        for term in self._terms_of_sum(whole):
+        for term in self._find_terms(whole):
             if term.info.range is None or term.info.range.low < 0:
                 return False
-            is_step = step is not None and self._step_of(term) is step
-            is_part = is_part or is_step or _counts_some(aggregate, self.aggregate_of(term))
+            is_step = step is not None and self._find_step(term) is step
+            is_part = is_part or is_step or _counts_subset(aggregate, self.aggregate_of(term))
         return is_part
 
-    def _terms_of_sum(self, whole: typed.Expr) -> Iterator[typed.Expr]:
+    def _find_terms(self, whole: typed.Expr) -> Iterator[typed.Expr]:
         """Yield the terms that `+` joins, each once. A term that is a step is followed by the terms of its formula."""
         terms = [whole]
         seen: set[typed.Expr] = set()
@@ -93,11 +93,11 @@ class StepScope(Scope, ABC):
             elif term not in seen:
                 yield term
                 seen.add(term)
-                step = self._step_of(term)
+                step = self._find_step(term)
                 if step is not None and step.aggregate is None and isinstance(step.operation, nodes.Formula):
                     terms.append(step.operation.expression)
 
-    def _step_of(self, expression: typed.Expr) -> nodes.Step | None:
+    def _find_step(self, expression: typed.Expr) -> nodes.Step | None:
         """Return the step that a value is; None for any other value."""
         expression = expression.operand if isinstance(expression, typed.Present) else expression
         if not isinstance(expression, typed.Ref) or expression.symbol.kind is not SymbolKind.STEP:
@@ -112,7 +112,7 @@ class StepScope(Scope, ABC):
         aggregate = self.aggregate_of(expression)
         if aggregate is None or not aggregate.needs_default:
             return False
-        self.report_default_needed(aggregate, self._step_of(expression), self.current)
+        self.report_default_needed(aggregate, self._find_step(expression), self.current)
         return True
 
     def exactness_of_step(self, step: str) -> Exactness:
@@ -128,10 +128,10 @@ class StepScope(Scope, ABC):
             if missing:
                 stack += missing
             else:
-                self._exactness[stack.pop()] = self._exactness_of(self.steps[name])
+                self._exactness[stack.pop()] = self._find_step_exactness(self.steps[name])
         return self._exactness[step]
 
-    def _exactness_of(self, step: nodes.Step) -> Exactness:
+    def _find_step_exactness(self, step: nodes.Step) -> Exactness:
         """Return how exact the value of a step is; the exactness of the steps it uses must be known.
 
         Any type but a float is exact. Tables and cases are as inexact as the worst of their values.
@@ -151,7 +151,7 @@ class StepScope(Scope, ABC):
                 raise AssertionError(f"{type(step.operation).__name__} gives no number")
 
 
-def _counts_some(part: typed.Aggregate | None, whole: typed.Aggregate | None) -> bool:
+def _counts_subset(part: typed.Aggregate | None, whole: typed.Aggregate | None) -> bool:
     """Return True if one count counts only reviews that another one counts, too: under the same conditions, or more."""
     if part is None or whole is None or not (part.entry.counts and whole.entry.counts):
         return False

@@ -86,7 +86,7 @@ class StepChecker:
             self.scope.report_once(catalogue.step_in_condition(node.info.span, node.text), node.text)
         if condition.info.ty.is_error or steps:
             return None
-        size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
+        size = self.scope.sizes[step.name.text] = self.scope.measure_filter(condition)
         if size > limits.FILTER_SIZE:
             self.problems.report(catalogue.filter_too_large(step.name.span, step.name.text, size))
             return None
@@ -104,7 +104,7 @@ class StepChecker:
 
         The checker forgets these notes. Conditions too large for narrowing are passed over.
         """
-        if self.scope.filter_size(condition) > NARROWING_SIZE:
+        if self.scope.measure_filter(condition) > NARROWING_SIZE:
             return
         truth = self.narrowing.constant_truth(condition, Facts())
         if truth is None:

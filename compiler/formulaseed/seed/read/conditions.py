@@ -92,10 +92,10 @@ def lower_conditions(
     a wrong entry is reported, and becomes `ast.Invalid` in the list.
     """
     if not isinstance(value, JsonObject):
-        shape.wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
+        shape.report_wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
         return None
     if len(value.members) > limits.CONDITIONS:
-        shape.too_many(value.span, title, len(value.members), limits.CONDITIONS)
+        shape.report_too_many(value.span, title, len(value.members), limits.CONDITIONS)
         return None
     reader = _ConditionReader(names, shape, namespace)
     return [condition for member in value.members for condition in reader.read_entry(member)]
@@ -215,11 +215,11 @@ class _ConditionReader:
         """Return the list of an `in`. Reports any other value, an empty or too long list, and returns `ast.Invalid`."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
-            self.shape.wrong_type(value, "`in`", "a list", example)
+            self.shape.report_wrong_type(value, "`in`", "a list", example)
             return ast.Invalid(value.span)
         if not value.items:
             return self._report(catalogue.empty_list(value.span))
-        items = self.shape.list(value, "`in`", limits.LIST_ITEMS)
+        items = self.shape.read_list(value, "`in`", limits.LIST_ITEMS)
         operands = tuple([self._read_operand(subject, "in", item) for item in items])
         return ast.List(value.span, operands) if operands else ast.Invalid(value.span)
 
@@ -231,7 +231,7 @@ class _ConditionReader:
         ty = self.names.types.get(subject.text)
         is_declared = ty is not None and isinstance(value, JsonString) and value.value in (ty.values or ())
         if not isinstance(value, JsonString) or is_declared:
-            return self.shape.literal(value, "the value of a condition") or ast.Invalid(value.span)
+            return self.shape.read_literal(value, "the value of a condition") or ast.Invalid(value.span)
         if _PARAMETER.fullmatch(value.value):
             return ast.Name(value.span, value.value)
         return self._read_string(subject, operator, value, ty)
@@ -250,7 +250,7 @@ class _ConditionReader:
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
         joined = _IN_STRING.fullmatch(text) if operator == "==" else None
-        diagnostic = _operator_in_string(subject, value, joined, ty) if joined else None
+        diagnostic = _diagnose_operator_in_string(subject, value, joined, ty) if joined else None
         if diagnostic is not None:
             return self._report(diagnostic)
         is_step = takes_numbers and text in names.steps
@@ -259,7 +259,7 @@ class _ConditionReader:
         return ast.Literal(value.span, text)
 
 
-def _operator_in_string(
+def _diagnose_operator_in_string(
     subject: ast.Name, value: JsonString, match: re.Match[str], ty: Type | None
 ) -> Diagnostic | None:
     """Return the problem of a string such as `>= 3`; None if it may be a value of a field that is no number: `<15 min`.

@@ -15,7 +15,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import is_within
 from formulaseed.seed.absence import is_claim
 from formulaseed.seed.read.sections import EXAMPLE_KEYS, Sections
-from formulaseed.seed.read.shape import first_character
+from formulaseed.seed.read.shape import get_first_character
 from formulaseed.seed.read.values import read_literal
 from formulaseed.source.json_reader import JsonObject, JsonString, JsonValue
 from formulaseed.source.text import one_line
@@ -28,8 +28,8 @@ _FORM = '[{"text": …, "fields": {…}}, …]'
 def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -> tuple[nodes.ReviewedAnswer, ...]:
     """Return the examples that have a text and fields. Reports every problem."""
     reader = _ExampleReader(fields, sections)
-    items = sections.shape.list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
-    objects = (sections.shape.object(item, "an example") for item in items)
+    items = sections.shape.read_list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
+    objects = (sections.shape.read_object(item, "an example") for item in items)
     examples = (reader.read_example(section) for section in objects if section is not None)
     return tuple(example for example in examples if example is not None)
 
@@ -48,9 +48,9 @@ class _ExampleReader:
     def read_example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
         """Return one example, or None, with the problem reported, if it has no text or no fields."""
         shape = self.shape
-        shape.keys(section, EXAMPLE_KEYS, "an example")
-        text = shape.text(shape.need(section, "text", "the example", '"text": "…"'), "`text`")
-        fields = shape.object(shape.need(section, "fields", "the example", '"fields": {…}'), "`fields`")
+        shape.report_unknown_keys(section, EXAMPLE_KEYS, "an example")
+        text = shape.read_text(shape.require(section, "text", "the example", '"text": "…"'), "`text`")
+        fields = shape.read_object(shape.require(section, "fields", "the example", '"fields": {…}'), "`fields`")
         quotes = self.read_strings(section, "quotes", self.quoted)
         reasons = self.read_strings(section, "reasons", self.reasoned)
         if text is None or fields is None:
@@ -58,7 +58,7 @@ class _ExampleReader:
         if not text.value.strip():
             self.report(catalogue.empty_example(text.span))
         elif len(text.value) > limits.REVIEW_EXAMPLE_CHARACTERS:
-            self.report(catalogue.long_example(first_character(text.span), len(text.value)))
+            self.report(catalogue.long_example(get_first_character(text.span), len(text.value)))
         values = self.read_values(fields)
         self.check_quotes(text, values, quotes, fields)
         plain = ({name: string.value for name, string in strings.items()} for strings in (quotes, reasons))
@@ -66,11 +66,11 @@ class _ExampleReader:
 
     def read_strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
         """Return the strings of `quotes` or `reasons` (the `key`) by field. Reports those of fields that are not `allowed`."""
-        by_field = self.shape.object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
+        by_field = self.shape.read_object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
         if by_field is None:
             return {}
         self.report_unknown_fields(by_field, key, allowed)
-        texts = ((m.key.value, self.shape.text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
+        texts = ((m.key.value, self.shape.read_text(m.value, f"`{m.key.value}` in `{key}`")) for m in by_field.members)
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
     def read_values(self, section: JsonObject) -> dict[str, _AnswerValue]:
@@ -83,7 +83,7 @@ class _ExampleReader:
             if written is not None:
                 value = read_literal(written, field.ty, f"`{name}`", self.shape)
             elif value is None:
-                self.report(catalogue.value_missing(first_character(section.span), name))
+                self.report(catalogue.value_missing(get_first_character(section.span), name))
             if value is None:
                 continue
             values[name] = value
@@ -115,4 +115,4 @@ class _ExampleReader:
             is_missing = written is None or not written.value.strip()
             pairs = [(member.name, member.description) for member in field.values]
             if field.evidence == "required" and is_missing and is_claim(value, pairs, field.default):
-                self.report(catalogue.quote_missing(first_character(fields.span), name))
+                self.report(catalogue.quote_missing(get_first_character(fields.span), name))

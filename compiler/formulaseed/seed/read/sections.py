@@ -123,19 +123,19 @@ class Sections(ABC):
         output_key = self.output_key
         steps = document.get(steps_key)
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
-            shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
+            shape.report_too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
         self.check_keys()
         program = self.begin_program(self.read_task_name())
         context = self.read_inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
         parameters = self.read_parameters()
         example = f'"{output_key}": the names of the steps to return'
-        output = self.read_output(shape.need(document, output_key, "the seed", example), output_key)
-        compute = shape.need(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
+        output = self.read_output(shape.require(document, output_key, "the seed", example), output_key)
+        compute = shape.require(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
         if not isinstance(compute, JsonArray):
             self.incomplete.add("compute")
         body = '"formula": …' if self.is_v1 else '"op": …'
-        items = shape.list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
+        items = shape.read_list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
         types = {
             **_map_types("extraction", {}, program.fields),
             **_map_types("meta", standard_fields.META, program.meta),
@@ -145,7 +145,7 @@ class Sections(ABC):
         return replace(
             program,
             version=self.read_version(),
-            description=shape.string(shape.get(document, "description"), "`description`"),
+            description=shape.read_string(shape.get(document, "description"), "`description`"),
             context=context,
             parameters=parameters,
             declared_at=self.declared_at,
@@ -164,7 +164,7 @@ class Sections(ABC):
         """Report unknown keys of the document, and read its suppressions. For a key of the other version the help names ours."""
         document = self.document
         shape = self.shape
-        shape.text(shape.get(document, "$schema"), "`$schema`")
+        shape.read_text(shape.get(document, "$schema"), "`$schema`")
         foreign = dict(_VERSION_KEY_PAIRS)
         deciding_keys: Collection[str] = ("compute",)
         if self.is_v1:
@@ -177,13 +177,13 @@ class Sections(ABC):
                 form = _KEY_EXAMPLES.get(own_key, f"`{own_key}`")
                 self.problems.report(catalogue.key_of_other_version(key.span, key.value, decided_by, form))
                 shape.ignore_missing(document, [own_key])
-        shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
+        shape.report_unknown_keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
         self.read_suppressions(document)
 
     def read_task_name(self) -> Named:
         """Return the name of the task, or `task` if it is missing or wrong, which is reported."""
-        value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
-        text = self.shape.text(value, "`task_name`")
+        value = self.shape.require(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
+        text = self.shape.read_text(value, "`task_name`")
         if text is None:
             return Named(self.document.span, "task")
         if is_task_name(text.value):
@@ -194,11 +194,11 @@ class Sections(ABC):
     def read_suppressions(self, section: JsonObject) -> None:
         """Read the key `allow` of `section` into `self.suppressions`: warnings that are suppressed in it, with reasons."""
         example = 'an object such as {"FS602": "kept for the next version"}'
-        allowed = self.shape.object(section.get("allow"), "`allow`", example)
+        allowed = self.shape.read_object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
             code = member.key.value
             span = member.key.span
-            reason = self.shape.text(member.value, "the reason of a suppression")
+            reason = self.shape.read_text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
                 help = did_you_mean(code, SUPPRESSIBLE, noun="warnings", limit=30)
@@ -217,12 +217,12 @@ class Sections(ABC):
         value = self.shape.get(self.document, "version")
         if isinstance(value, JsonNumber):
             return str(value.value)
-        return self.shape.string(value, "`version`")
+        return self.shape.read_string(value, "`version`")
 
     def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
         """Return the keywords that are not empty, each once. Reports empty and repeated ones."""
-        items = self.shape.list(value, noun, limits.KEYWORDS)
-        texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
+        items = self.shape.read_list(value, noun, limits.KEYWORDS)
+        texts = [text for item in items if (text := self.shape.read_text(item, "a keyword")) is not None]
         for text in texts:
             if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
@@ -243,13 +243,13 @@ class Sections(ABC):
         example = _PARAMETER_EXAMPLE if namespace == "param" else ""
         for key, item in items:
             name_value: JsonValue | None = key
-            section = shape.object(item, noun, example)
+            section = shape.read_object(item, noun, example)
             if section is not None:
-                shape.keys(section, keys, noun)
+                shape.report_unknown_keys(section, keys, noun)
                 self.read_suppressions(section)
                 if "name" in keys:
-                    name_value = shape.need(section, "name", "the field", '"name": such as "severity"')
-            name = shape.name(name_value, noun)
+                    name_value = shape.require(section, "name", "the field", '"name": such as "severity"')
+            name = shape.read_name(name_value, noun)
             if name is None:
                 self.incomplete.add(namespace)
                 name = Named(item.span, "")
@@ -258,7 +258,7 @@ class Sections(ABC):
                     yield None, name, ERROR, (), ""
             else:
                 ty, values = self.read_type(section, noun, keys)
-                yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
+                yield section, name, ty, values, shape.read_string(shape.get(section, "description"), "`description`")
 
     def list_field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
         """Return the items of a list of fields as `read_declarations` takes them: each after None, as its key `name` names it.
@@ -267,7 +267,9 @@ class Sections(ABC):
         """
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
-        return [(None, item) for item in self.shape.list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')]
+        return [
+            (None, item) for item in self.shape.read_list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')
+        ]
 
     def add_declaration(self, namespace: str, name: Named, item: _Declaration, known: dict[str, _Declaration]) -> None:
         """Add a field to the `known` fields of its namespace and to `declared_at`. Reports a duplicate instead.
@@ -291,11 +293,11 @@ class Sections(ABC):
         items = self.list_field_items(value, noun, "extraction")
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # without an object a field has no name, and is not yielded
-            shape.sources(section)
+            shape.read_sources(section)
             default, low, high = read_bounded_default(section, ty, shape)
             evidence = self.read_evidence(shape.get(section, "evidence"))
-            reason = shape.boolean(shape.get(section, "reason"), "`reason`")
-            hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
+            reason = shape.read_boolean(shape.get(section, "reason"), "`reason`")
+            hint = shape.read_choice(shape.read_text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
             self.add_declaration("extraction", name, field, fields)
         return fields
@@ -304,7 +306,7 @@ class Sections(ABC):
         """Return the key `evidence` of a field: "required", True or False. Reports any other value."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
-        return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
+        return self.shape.read_boolean(value, "`evidence`", 'true, false or "required"')
 
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
@@ -316,7 +318,7 @@ class Sections(ABC):
         items = self.list_field_items(value, noun, namespace)
         for section, name, ty, values, about in self.read_declarations(items, namespace, keys, "a declared field"):
             assert section is not None  # without an object a field has no name, and is not yielded
-            nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
+            nullable = shape.read_boolean(shape.get(section, "nullable"), "`nullable`")
             path = read_path(shape.get(section, "path"), shape) if "path" in keys else ()
             known = standard.get(name.text)
             is_other_type = known is not None and not ty.is_error and known.base is not ty.base
@@ -335,10 +337,10 @@ class Sections(ABC):
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
-        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER_EXAMPLE}}}')
+        section = shape.read_object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER_EXAMPLE}}}')
         members = section.members if section is not None else ()
         if section is not None and len(members) > limits.PARAMETERS:
-            shape.too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
+            shape.report_too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
         if value is not None and (section is None or len(members) > limits.PARAMETERS):
             self.incomplete.add("param")
             return ()
@@ -346,7 +348,7 @@ class Sections(ABC):
         for body, name, ty, _, about in self.read_declarations(items, "param", PARAMETER_KEYS, "a parameter"):
             bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
             if body is not None:
-                shape.need(body, "default", "the parameter", '"default": the value if none is given')
+                shape.require(body, "default", "the parameter", '"default": the value if none is given')
                 bounds = read_bounded_default(body, ty, shape)
             if name.text:
                 parameters.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
@@ -365,10 +367,14 @@ class Sections(ABC):
         if self.is_v1 and shape.get(section, "type") is None and values_node is not None:
             type_name: str | None = "enum"
         else:
-            text = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
-            type_name = shape.choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
+            text = shape.read_text(
+                shape.require(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`"
+            )
+            type_name = shape.read_choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if type_name == "enum":
-            values = read_enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'), shape)
+            values = read_enum_values(
+                shape.require(section, "values", "the enum field", '"values": {"none": "…"}'), shape
+            )
             return (enum_type(tuple(value.name for value in values)) if values else ERROR), values
         if type_name is None:
             return ERROR, ()
@@ -379,20 +385,20 @@ class Sections(ABC):
     def read_review_handling(self) -> nodes.ReviewHandling | None:
         """Return the handling of long reviews; None if there is none or, with the problem reported, it is wrong."""
         shape = self.shape
-        section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
+        section = shape.read_object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
             return None
-        shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
-        length = shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
-        word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
-        strategy = shape.choice(shape.text(word, "`strategy`"), "strategy", STRATEGIES)
-        max_length = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
+        shape.report_unknown_keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
+        length = shape.require(section, "max_length", "`review_handling`", '"max_length": 2000')
+        word = shape.require(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
+        strategy = shape.read_choice(shape.read_text(word, "`strategy`"), "strategy", STRATEGIES)
+        max_length = shape.read_integer(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(max_length, strategy) if max_length and strategy else None
 
     def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
         """Return the names of the steps to return, each once. Reports an empty list, wrong names and repeated ones."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
-        items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
-        texts = [text for item in items if (text := self.shape.text(item, f"a name in `{key}`")) is not None]
+        items = self.shape.read_list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
+        texts = [text for item in items if (text := self.shape.read_text(item, f"a name in `{key}`")) is not None]
         return read_unique(texts, "output", self.problems)

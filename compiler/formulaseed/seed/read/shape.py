@@ -67,54 +67,54 @@ class Shape:
         A known key in here is not reported as missing.
         """
 
-    def object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
+    def read_object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
         """Return `value` if it is an object; None if it is absent or, with the problem reported, anything else."""
         if value is None or isinstance(value, JsonObject):
             return value
-        self.wrong_type(value, noun, "an object", example)
+        self.report_wrong_type(value, noun, "an object", example)
         return None
 
-    def list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
+    def read_list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
         """Return the items of a list; none if it is absent, no list, or longer than `most`. Reports the last two."""
         if value is None:
             return ()
         if not isinstance(value, JsonArray):
-            self.wrong_type(value, noun, "a list", example)
+            self.report_wrong_type(value, noun, "a list", example)
             return ()
         if len(value.items) > most:
-            self.too_many(value.span, noun, len(value.items), most)
+            self.report_too_many(value.span, noun, len(value.items), most)
             return ()
         return value.items
 
-    def sources(self, section: JsonObject) -> tuple[str, ...]:
+    def read_sources(self, section: JsonObject) -> tuple[str, ...]:
         """Read the key `sources` of a field or step: the sentences of the task's text that it comes from."""
-        sentences = self.list(section.get("sources"), "`sources`", limits.SOURCES)
-        return tuple(self.string(sentence, "a sentence of `sources`") for sentence in sentences)
+        sentences = self.read_list(section.get("sources"), "`sources`", limits.SOURCES)
+        return tuple(self.read_string(sentence, "a sentence of `sources`") for sentence in sentences)
 
-    def text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
+    def read_text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
         """Return a string with its place; None if it is absent or, with the problem reported, no string."""
         if value is None or isinstance(value, JsonString):
             return value
         if isinstance(value, JsonNumber):
             example = example or f'"{value.value}"'
-        self.wrong_type(value, noun, "a string", example)
+        self.report_wrong_type(value, noun, "a string", example)
         return None
 
-    def string(self, value: JsonValue | None, noun: str) -> str:
+    def read_string(self, value: JsonValue | None, noun: str) -> str:
         """Return the content of a string; empty if it is absent or, with the problem reported, no string."""
-        text = self.text(value, noun)
+        text = self.read_text(value, noun)
         return text.value if text is not None else ""
 
-    def boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
+    def read_boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
         """Return a boolean; False if it is absent or, with the problem reported, no boolean."""
         if value is None:
             return False
         if isinstance(value, JsonLiteral) and value.value is not None:
             return value.value
-        self.wrong_type(value, noun, expected)
+        self.report_wrong_type(value, noun, expected)
         return False
 
-    def whole(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
+    def read_integer(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
         """Return an integer from `least` to `most`; None if it is absent or, with the problem reported, anything else."""
         if value is None:
             return None
@@ -124,20 +124,20 @@ class Shape:
         self.problems.report(catalogue.outside_bounds(value.span, noun, "an integer", least, most, help))
         return None
 
-    def number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
+    def read_number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
         """Return a number from `least` to `most`; None, with the problem reported, for anything else."""
         if isinstance(value, JsonNumber) and least <= value.value <= most:
             return float(value.value)
         self.problems.report(catalogue.outside_bounds(value.span, noun, "a number", least, most))
         return None
 
-    def literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
+    def read_literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
         """Return a number, string, boolean or null; None if it is absent or, with the problem reported, anything else."""
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
             return ast.Literal(value.span, value.value)
-        self.wrong_type(value, noun, "a number, a string, true, false or null")
+        self.report_wrong_type(value, noun, "a number, a string, true, false or null")
         return None
 
     def report_spaces(self, text: JsonValue | None, noun: str) -> None:
@@ -145,7 +145,7 @@ class Shape:
         if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
             self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, noun))
 
-    def choice(
+    def read_choice(
         self,
         value: JsonString | None,
         noun: str,
@@ -172,7 +172,9 @@ class Shape:
             return help.replacement
         return None
 
-    def keys(self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()) -> None:
+    def report_unknown_keys(
+        self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()
+    ) -> None:
         """Report every key that is neither in `known` nor in `reported`. Remembers the known key that each resembles."""
         for key in value.names():
             if key.value not in known and key.value not in reported:
@@ -208,19 +210,19 @@ class Shape:
             return member
         return self._guessed_values.get((value.span.start, key))
 
-    def need(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
+    def require(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
         """Return the value of a required key as `get` does. Reports a missing key, with `owner` and `example`, once."""
         member = self.get(value, key)
         if member is None and (value.span.start, key) not in self._guessed_values:
-            self.problems.report(catalogue.missing_key(first_character(value.span), key, owner, example))
+            self.problems.report(catalogue.missing_key(get_first_character(value.span), key, owner, example))
         return member
 
-    def name(self, value: JsonValue | None, noun: str) -> Named | None:
+    def read_name(self, value: JsonValue | None, noun: str) -> Named | None:
         """Return a name that formulas can use; None if it is absent or no string.
 
         Reports any other name, and returns a similar one that formulas can use, or None if there is none.
         """
-        text = self.text(value, f"the name of {noun}")
+        text = self.read_text(value, f"the name of {noun}")
         if text is None:
             return None
         if NAME.fullmatch(text.value) and len(text.value) <= limits.NAME_CHARACTERS:
@@ -231,23 +233,23 @@ class Shape:
             Named(text.span, plain) if plain else None
         )  # with a name, the uses of the step or field are not reported as well
 
-    def step_name(self, value: JsonValue | None) -> Named | None:
+    def read_step_name(self, value: JsonValue | None) -> Named | None:
         """Return the name of a step as `name` does. Also reports a keyword: formulas use a step's name without a namespace."""
-        name = self.name(value, "a step")
+        name = self.read_name(value, "a step")
         if name and name.text in RESERVED_WORDS:
             self.problems.report(catalogue.keyword_as_name(name.span, name.text))
         return name
 
-    def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
+    def report_wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
         """Report that a value is not `expected`, such as "a list"."""
         self.problems.report(catalogue.wrong_type(value.span, noun, expected, _name_kind(value), example))
 
-    def too_many(self, span: Span, noun: str, number: int, most: int) -> None:
+    def report_too_many(self, span: Span, noun: str, number: int, most: int) -> None:
         """Report that an object or list at `span` has `number` entries, more than `most`."""
-        self.problems.report(catalogue.too_many(first_character(span), noun, number, most))
+        self.problems.report(catalogue.too_many(get_first_character(span), noun, number, most))
 
 
-def first_character(span: Span) -> Span:
+def get_first_character(span: Span) -> Span:
     """Return the span of the first character of `span`: a message underlines only the `{` or `[` of a large value."""
     return Span(span.source, span.start, span.start + 1, span.pointer)
 

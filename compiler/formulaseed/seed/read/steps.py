@@ -59,13 +59,13 @@ class Arguments:
         """The condition on the reviews; None if the step has none."""
         return self.expressions.get("where")
 
-    def expression(self, key: str) -> ast.Expr:
+    def get_expression(self, key: str) -> ast.Expr:
         """Return the value of a key that the step must have."""
         return self.expressions.get(key) or ast.Invalid(self.span)
 
     def read_formula(self, key: str, value: JsonValue, *, is_condition: bool = False) -> bool:
         """Read a formula, or with `is_condition` a condition."""
-        text = self.shape.text(value, f"`{key}`")
+        text = self.shape.read_text(value, f"`{key}`")
         if text is not None:
             formula = parse_formula(text, self.problems, is_condition=is_condition)
             self.expressions[key] = formula or ast.Invalid(text.span)
@@ -73,7 +73,7 @@ class Arguments:
 
     def read_name(self, key: str, value: JsonValue) -> bool:
         """Read one name, of a field or a step."""
-        text = self.shape.text(value, f"`{key}`")
+        text = self.shape.read_text(value, f"`{key}`")
         if text is None:
             return False
         bare = text.value.removeprefix("$")
@@ -98,14 +98,14 @@ class Arguments:
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
         """Read a literal."""
-        literal = self.shape.literal(value, f"`{key}`")
+        literal = self.shape.read_literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
         self.literals[key] = literal or NoLiteral(value.span, None)
         return literal is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
         """Read the match mode of a lookup."""
-        chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
+        chosen = self.shape.read_choice(self.shape.read_text(value, f"`{key}`"), "match mode", MATCH_MODES)
         self.match = chosen or self.match
         return chosen is not None
 
@@ -115,11 +115,11 @@ class Arguments:
         Returns False, with a report, if `value` is no object, is empty or has too many entries. A single wrong value is
         reported, and its key kept without a literal.
         """
-        table = self.shape.object(value, f"`{key}`", '{"Thai": 2.0, …}')
+        table = self.shape.read_object(value, f"`{key}`", '{"Thai": 2.0, …}')
         if table is None:
             return False
         if len(table.members) > limits.TABLE_ENTRIES:
-            self.shape.too_many(table.span, f"`{key}`", len(table.members), limits.TABLE_ENTRIES)
+            self.shape.report_too_many(table.span, f"`{key}`", len(table.members), limits.TABLE_ENTRIES)
             return False
         if not table.members:
             self.problems.report(catalogue.empty_table(table.span))
@@ -130,7 +130,7 @@ class Arguments:
             span = member.value.span
             self.shape.report_spaces(word, "the key")
             self.shape.report_spaces(member.value, "the value")
-            literal = self.shape.literal(member.value, "a table's value")
+            literal = self.shape.read_literal(member.value, "a table's value")
             if literal is not None and literal.value is None:
                 self.problems.report(catalogue.null_in_table(span))
                 literal = None
@@ -146,16 +146,16 @@ class Arguments:
 
     def read_rules(self, key: str, value: JsonValue) -> bool:
         """Read the rules of a case in order, the last of which is `else`."""
-        items = self.shape.list(value, f"`{key}`", limits.CASE_RULES, catalogue.RULES)
+        items = self.shape.read_list(value, f"`{key}`", limits.CASE_RULES, catalogue.RULES)
         is_sound = isinstance(value, JsonArray) and bool(items or not value.items)
         rules: list[surface.Rule] = []
         is_late = False
         for item in items:
-            rule = self.shape.object(item, "a rule", catalogue.RULE)
+            rule = self.shape.read_object(item, "a rule", catalogue.RULE)
             if rule is None:
                 is_sound = False
             elif rule.get("when") is None and any(rule.get(key) for key in ("else", "otherwise", "default")):
-                self.shape.keys(rule, ("else",), "the `else` rule")
+                self.shape.report_unknown_keys(rule, ("else",), "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
                 self.otherwise = self._read_result(rule, "else")
@@ -176,13 +176,13 @@ class Arguments:
         shape = self.shape
         otherwise = rule.get("else")
         source = self.expressions.get("source")
-        shape.keys(rule, RULE_KEYS, "a rule")
-        when = shape.need(rule, "when", "the rule", '"when": a condition')
+        shape.report_unknown_keys(rule, RULE_KEYS, "a rule")
+        when = shape.require(rule, "when", "the rule", '"when": a condition')
         then = self._read_result(rule, "then")
         if otherwise is not None:
             self.problems.report(catalogue.else_in_rule(otherwise.span))
             self.otherwise = NoLiteral(otherwise.span, None)
-        text = shape.text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
+        text = shape.read_text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
         return (
             surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then) if text is not None else None
         )
@@ -204,8 +204,8 @@ class Arguments:
         return parse_formula(when, self.problems, is_condition=True)
 
     def _read_result(self, rule: JsonObject, key: str) -> ast.Literal:
-        value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
-        literal = self.shape.literal(value, f"`{key}`")
+        value = self.shape.require(rule, key, "the rule", f'"{key}": a number, a string, true or false')
+        literal = self.shape.read_literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
         return literal or NoLiteral(rule.span, None)
 

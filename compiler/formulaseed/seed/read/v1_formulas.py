@@ -56,7 +56,7 @@ class _FormulaReader:
         """Lower an expression inside the loop with the variable `loop`, if any. As a condition a list is true if not empty."""
         match node:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
-                return _there_are([], span, "len(extractions)")
+                return _build_existence_test([], span, "len(extractions)")
             case ast.Name():
                 return self._lower_name(node, loop)
             case ast.FilterName(span):
@@ -74,7 +74,11 @@ class _FormulaReader:
                 return map_operands(node, self.lower, loop, is_condition)
             case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
                 conditions = self._lower_conditions(node, loop)
-                return ast.Invalid(span) if conditions is None else _there_are(conditions, span, _count_formula(node))
+                return (
+                    ast.Invalid(span)
+                    if conditions is None
+                    else _build_existence_test(conditions, span, _format_count(node))
+                )
             case ast.Comprehension(span):
                 return self._report(v1_catalogue.bare_loop(span))
             case ast.Keyword(_, name):
@@ -88,8 +92,8 @@ class _FormulaReader:
             first = node.arguments[0]
             is_all = isinstance(first, ast.Name) and first.text == EXTRACTIONS != loop
             if is_all and name == "len" and len(node.arguments) == 1:
-                return ast.Aggregate(node.span, "count", None, None, written=_written(node))
-            comprehension, default = _loop_and_default(first)
+                return ast.Aggregate(node.span, "count", None, None, written=_get_source_text(node))
+            comprehension, default = _split_default(first)
             if comprehension is not None:
                 return self._lower_loop(node, comprehension, default, loop)
             if name in ("any", "all"):
@@ -113,18 +117,20 @@ class _FormulaReader:
             return self._lower_length(node, over, conditions)
         element = self.lower(over.element, over.variable.text, name in ("any", "all"))
         if name == "any":
-            count = _count_formula(over, _written(over.element))
-            return _there_are([*conditions, *ast.conjuncts(element)], node.span, count)
+            count = _format_count(over, _get_source_text(over.element))
+            return _build_existence_test([*conditions, *ast.conjuncts(element)], node.span, count)
         if name == "all":
-            count = _count_formula(over, f"not {_written(over.element)}")
-            return _there_are([*conditions, ast.Not(element.span, element)], node.span, count, "==")
-        aggregate = ast.Aggregate(node.span, name, element, surface.join_conjuncts(conditions), written=_written(node))
+            count = _format_count(over, f"not {_get_source_text(over.element)}")
+            return _build_existence_test([*conditions, ast.Not(element.span, element)], node.span, count, "==")
+        aggregate = ast.Aggregate(
+            node.span, name, element, surface.join_conjuncts(conditions), written=_get_source_text(node)
+        )
         if name == "sum":
             is_count = isinstance(element, ast.Literal) and element.value == 1 and isinstance(element.value, int)
             return replace(aggregate, function="count", expression=None) if is_count else aggregate
         if default is None or isinstance(default, ast.Literal):
             return replace(aggregate, default=default)
-        there_are = _there_are(conditions, node.span, _count_formula(over))
+        there_are = _build_existence_test(conditions, node.span, _format_count(over))
         return ast.Conditional(node.span, there_are, aggregate, default)
 
     def _lower_default(
@@ -165,11 +171,13 @@ class _FormulaReader:
             return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
             self.lower(over.element, over.variable.text)
-        return ast.Aggregate(node.span, "count", None, surface.join_conjuncts(conditions), written=_written(node))
+        return ast.Aggregate(
+            node.span, "count", None, surface.join_conjuncts(conditions), written=_get_source_text(node)
+        )
 
     # --- names
 
-    def _field_called(self, name: str) -> str | None:
+    def _find_field(self, name: str) -> str | None:
         """Return a review's field with its namespace: `extraction.kind`, `meta.stars`; None if there is none.
 
         Metadata may have `review_` in front; an extraction field of the same name comes first.
@@ -188,24 +196,24 @@ class _FormulaReader:
             return self._report(v1_catalogue.list_as_value(span))
         if rest:
             return self._lower_dotted_name(node, head, rest, loop)
-        if text not in self.steps and self._field_called(text) is not None:
-            return self._report(catalogue.unknown_step(span, text, self._field_help(text, loop)), text)
+        if text not in self.steps and self._find_field(text) is not None:
+            return self._report(catalogue.unknown_step(span, text, self._build_field_help(text, loop)), text)
         return node
 
     def _lower_dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
         """Read a name with a namespace; report one that has no meaning."""
-        is_field = self._field_called(rest) is not None
+        is_field = self._find_field(rest) is not None
         spaces = ("context", "param")
         if space in spaces:
             if node.text in self.types or not is_field:
                 return node
-            help = self._field_help(rest, loop)
+            help = self._build_field_help(rest, loop)
             return self._report(catalogue.unknown_field(node.span, f"`{space}`", rest, help), node.text)
         close = find_closest(space, spaces)
         if close is not None:
             help = suggest(f"{close}.{rest}", certain=False)
         elif is_field:
-            help = self._field_help(rest, loop)
+            help = self._build_field_help(rest, loop)
         elif rest in self.steps:
             help = suggest(rest, certain=False)
         else:
@@ -231,7 +239,7 @@ class _FormulaReader:
 
         An unknown field is reported, unless some of the seed's fields could not be read.
         """
-        full_name = self._field_called(name)
+        full_name = self._find_field(name)
         if full_name is not None:
             return ast.Name(node.span, full_name, written=f"{loop}['{name}']")
         if not self.is_complete:
@@ -249,13 +257,13 @@ class _FormulaReader:
         key, *fallback = node.arguments or (None,)
         if method != "get" or not isinstance(key, ast.Literal) or not isinstance(key.value, str) or len(fallback) > 1:
             return self._report(v1_catalogue.method_of_review(node.name.span, method, f"{head}['field']"))
-        full_name = self._field_called(key.value)
+        full_name = self._find_field(key.value)
         # a declared field always has a value; what an absent one gives is said by its `default`, not by the formula
         is_same = full_name is not None and (not fallback or full_name.startswith("meta."))
         self._report(v1_catalogue.get_of_review(node.span, f"{head}['{key.value}']", is_same=is_same))
         return self._lower_field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
-    def _field_help(self, name: str, loop: str | None) -> Help:
+    def _build_field_help(self, name: str, loop: str | None) -> Help:
         return f"write `{loop}['{name}']`" if loop is not None else v1_catalogue.FIELD_HELP.format(name)
 
     def _report(self, problem: Diagnostic, name: str = "") -> ast.Invalid:
@@ -266,13 +274,13 @@ class _FormulaReader:
         return ast.Invalid(problem.span)
 
 
-def _there_are(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
+def _build_existence_test(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
     """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
     counted = ast.Aggregate(span, "count", None, surface.join_conjuncts(conditions), written=written)
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
-def _loop_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
+def _split_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
     """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
     match argument:
         case ast.Comprehension():
@@ -283,14 +291,14 @@ def _loop_and_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | No
             return None, None
 
 
-def _count_formula(node: ast.Comprehension, *tests: str) -> str:
+def _format_count(node: ast.Comprehension, *tests: str) -> str:
     """Return a formula that counts the reviews of a loop, with further conditions."""
     variable = node.variable.text
-    conditions = "".join(f" if {test}" for test in (*(_written(c) for c in node.conditions), *tests))
+    conditions = "".join(f" if {test}" for test in (*(_get_source_text(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
 
 
-def _written(node: ast.Expr) -> str:
+def _get_source_text(node: ast.Expr) -> str:
     """Return the text of an expression as the author wrote it, on one line, in parentheses if it needs them as an operand."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
     line = one_line(text)

@@ -22,7 +22,7 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, Js
 
 def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> Value:
     """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. A number is a float."""
-    literal = shape.literal(value, noun)
+    literal = shape.read_literal(value, noun)
     if literal is None or ty.is_error:
         return None
     content = literal.value
@@ -70,18 +70,18 @@ def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumV
     if value is None:
         return ()
     if isinstance(value, JsonObject):
-        pairs = [(item.key, shape.string(item.value, "a value's description")) for item in value.members]
+        pairs = [(item.key, shape.read_string(item.value, "a value's description")) for item in value.members]
     elif isinstance(value, JsonArray):
-        texts = [shape.text(item, "an enum's value") for item in value.items]
+        texts = [shape.read_text(item, "an enum's value") for item in value.items]
         pairs = [(text, "") for text in texts if text is not None]
         if len(pairs) < len(texts):
             return ()
         read_unique([text for text, _ in pairs], "value", shape.problems)
     else:
-        shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
+        shape.report_wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
         return ()
     if len(pairs) > limits.ENUM_VALUES:
-        shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
+        shape.report_too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
         return ()
     if not pairs:
         shape.problems.report(catalogue.empty_enum(value.span))
@@ -103,9 +103,9 @@ def read_path(value: JsonValue | None, shape: Shape) -> tuple[str, ...]:
         example = catalogue.PATH
         if isinstance(value, JsonString):  # such as `attributes.NoiseLevel`
             example = json.dumps(value.value.split("."))
-        shape.wrong_type(value, "`path`", "a list of keys", example)
+        shape.report_wrong_type(value, "`path`", "a list of keys", example)
         return ()
-    keys = [key.value for item in value.items if (key := shape.text(item, "a key of `path`")) is not None]
+    keys = [key.value for item in value.items if (key := shape.read_text(item, "a key of `path`")) is not None]
     if len(keys) == len(value.items) and not (0 < len(keys) <= limits.PATH_KEYS and all(keys)):
         shape.problems.report(catalogue.invalid_path(value.span))
     return tuple(keys)

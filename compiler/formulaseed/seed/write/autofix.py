@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.seed import surface
-from formulaseed.seed.write.canonical import dependency_order
+from formulaseed.seed.write.canonical import find_dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.source.text import Span
 
@@ -100,7 +100,7 @@ def sort_steps(text: str, tree: JsonValue, program: surface.Program) -> str:
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
     if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):
         return text
-    order, cycle = dependency_order(program)
+    order, cycle = find_dependency_order(program)
     if cycle:
         return text
     written = [text[item.span.start : item.span.end] for item in compute.items]

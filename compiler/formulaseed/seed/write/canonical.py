@@ -43,7 +43,7 @@ _V2 = {
 """The order of the keys by place, without positions in lists."""
 
 
-def canonical(seed: Plain) -> Plain:
+def canonicalize(seed: Plain) -> Plain:
     """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
     if not isinstance(seed, dict):
         return seed
@@ -60,24 +60,24 @@ def _order_keys(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -
     return {key: _order_keys(value[key], inside, orders) for key, inside in places.items()}
 
 
-def sha256(seed: Plain) -> str:
+def hash_seed(seed: Plain) -> str:
     """Return the hash, in hex, of the canonical form without `$schema` and white space, in UTF-8."""
     import hashlib
 
     policy = {key: value for key, value in seed.items() if key != "$schema"} if isinstance(seed, dict) else seed
-    text = json.dumps(canonical(policy), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(canonicalize(policy), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- layout
 
 
-def layout(value: Plain) -> str:
+def format_json(value: Plain) -> str:
     """Return a value as readable JSON: what fits on a line is on one, the rest is broken up."""
-    return _layout(value, 0, 0) + "\n"
+    return _format_value(value, 0, 0) + "\n"
 
 
-def _layout(value: Plain, indent: int, used: int) -> str:
+def _format_value(value: Plain, indent: int, used: int) -> str:
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value:
         return flat
@@ -90,14 +90,14 @@ def _layout(value: Plain, indent: int, used: int) -> str:
     entries = [("", item) for item in value]
     if isinstance(value, dict):
         entries = [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
-    items = [f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
+    items = [f"{inner}{head}{_format_value(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
     return f"{opening}\n" + ",\n".join(items) + f"\n{' ' * indent}{closing}"
 
 
 # --- the order of steps
 
 
-def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
+def find_dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
     """Return the places of the steps, each behind those that it uses, else in the author's order; or a cycle of steps."""
     steps = program.steps
     places = {step.name.text: index for index, step in enumerate(steps)}
@@ -125,7 +125,7 @@ def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> P
     assert isinstance(seed, dict)
     compute = seed[program.steps_key]
     assert isinstance(compute, list)
-    order, cycle = dependency_order(program)
+    order, cycle = find_dependency_order(program)
     if cycle:
         names = [step.name.text for step in cycle]
         problems.report(catalogue.cycle(cycle[0].name.span, names))

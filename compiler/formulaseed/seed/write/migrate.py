@@ -66,7 +66,7 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     writer = _StepWriter(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}
     for step in hoist_aggregates(program).steps:
-        writer.step(step)
+        writer.write_step(step)
         allowed = written.get(step.name, {}).get("allow")
         if allowed is not None:
             writer.steps[-1]["allow"] = allowed
@@ -90,7 +90,7 @@ class _StepWriter:
         self.taken = {step.name for step in program.steps}
         self.name = ""
 
-    def step(self, step: nodes.Step) -> None:
+    def write_step(self, step: nodes.Step) -> None:
         """Add one step to `steps`, after the filters that it needs."""
         self.name = step.name
         match step.operation:

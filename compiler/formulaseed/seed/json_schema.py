@@ -28,6 +28,8 @@ _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
 _LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"  # exact for ASCII; validators differ beyond it
 _STRING = {"type": "string"}
 _TEST = "A value, for equality, or operators, all of which must hold."
+
+
 def _build_object(known: Iterable[str], properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
     """Return the schema of an object with these keys only. Raises `KeyError` if `properties` lacks one of `known`."""
     schema = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
@@ -46,7 +48,6 @@ def _build_choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
 
 
 def _build_branch(key: str, word: str, then: JsonSchema) -> JsonSchema:
-    """Return the schema that applies `then` if the value of `key` is `word`."""
     return {"if": {"required": [key], "properties": {key: {"const": word}}}, "then": then}
 
 
@@ -383,7 +384,6 @@ def _build_bare_conditions(namespace: str) -> JsonSchema:
 
 
 def _build_tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
-    """Map each standard field, named so that editors offer it, to the schema of a test of its value."""
     return {name: _label(f"{ty.noun.capitalize()}. {_TEST}", _refer_to("test")) for name, ty in standard.items()}
 
 

@@ -26,7 +26,7 @@ _FORM = '[{"text": …, "fields": {…}}, …]'
 
 
 def read_examples(value: JsonValue | None, fields: Fields, sections: Sections) -> tuple[nodes.ReviewedAnswer, ...]:
-    """Return the examples that have a text and fields. Reports every problem."""
+    """Return the examples that have a text and fields. Reports every problem; no other one excludes an example."""
     reader = _ExampleReader(fields, sections)
     items = sections.shape.read_list(value, "`examples`", limits.REVIEW_EXAMPLES, _FORM)
     objects = (sections.shape.read_object(item, "an example") for item in items)
@@ -46,7 +46,10 @@ class _ExampleReader:
         self.reasoned = [name for name, field in fields.items() if field.reason]
 
     def read_example(self, section: JsonObject) -> nodes.ReviewedAnswer | None:
-        """Return one example, or None, with the problem reported, if it has no text or no fields."""
+        """Return one example, or None, with the problem reported, if it has no text or no fields.
+
+        Reports an empty or long text, wrong values, and wrong quotes, too, and still returns the example.
+        """
         shape = self.shape
         shape.report_unknown_keys(section, EXAMPLE_KEYS, "an example")
         text = shape.read_text(shape.require(section, "text", "the example", '"text": "…"'), "`text`")
@@ -65,7 +68,10 @@ class _ExampleReader:
         return nodes.ReviewedAnswer(text.value, values, *plain)
 
     def read_strings(self, section: JsonObject, key: str, allowed: list[str]) -> dict[str, JsonString]:
-        """Return the strings of `quotes` or `reasons` (the `key`) by field. Reports those of fields that are not `allowed`."""
+        """Return the strings of `quotes` or `reasons` (the `key`) by field. Reports fields that are not `allowed`.
+
+        Strings of unknown fields are left out, and so are values that are no strings, which are reported.
+        """
         by_field = self.shape.read_object(self.shape.get(section, key), f"`{key}`", '{"field": "…"}')
         if by_field is None:
             return {}
@@ -74,7 +80,10 @@ class _ExampleReader:
         return {name: text for name, text in texts if text is not None and name in self.fields}
 
     def read_values(self, section: JsonObject) -> dict[str, _AnswerValue]:
-        """Return a value for each field, its default if the example has none. Reports fields without either, and wrong values."""
+        """Return a value for each field, its default if the example has none. Reports fields without either.
+
+        A wrong value is reported and left out; one outside the field's bounds is reported and kept.
+        """
         values: dict[str, _AnswerValue] = {}
         self.report_unknown_fields(section, "fields", [*self.fields])
         for name, field in self.fields.items():
@@ -93,7 +102,7 @@ class _ExampleReader:
         return values
 
     def report_unknown_fields(self, section: JsonObject, key: str, known: list[str]) -> None:
-        """Report each key of `section` that is not in `known`, unless a field of the seed could not be read."""
+        """Report each key of `section` that is not in `known`; nothing if a field of the seed could not be read."""
         if "extraction" in self.sections.incomplete:
             return
         for name in section.names():
@@ -104,7 +113,10 @@ class _ExampleReader:
     def check_quotes(
         self, text: JsonString, values: Mapping[str, _AnswerValue], quotes: Mapping[str, JsonString], fields: JsonObject
     ) -> None:
-        """Report quotes that are not in the text, and missing ones for claims of fields with required evidence."""
+        """Report quotes that are not in the text, and missing ones for claims of fields with required evidence.
+
+        A claim is a value that does not mean absence. Differences in white space are ignored.
+        """
         folded = one_line(text.value)
         for name, quote in quotes.items():
             if one_line(quote.value) not in folded:

@@ -18,7 +18,7 @@ _EXAMPLE = '{"increasing": "SCORE", "in": "N_SEVERE"}'
 
 
 def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Property, ...]:
-    """Return the well-formed properties, each once. Reports malformed and repeated ones."""
+    """Return the well-formed properties, each once. Reports malformed and repeated ones; names are not looked up."""
     properties: dict[tuple[str, str, str], surface.Property] = {}
     for item in shape.read_list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
         section = shape.read_object(item, "a property", f"an object such as {_EXAMPLE}")
@@ -36,7 +36,10 @@ def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Prop
 
 
 def _read_property(section: JsonObject, shape: Shape) -> surface.Property | None:
-    """Read a property; None, with the problem reported, if it is malformed."""
+    """Read a property; None, with the problem reported, if it has no step, no `in`, or both directions.
+
+    Without a direction, `increasing` is reported as missing.
+    """
     shape.report_unknown_keys(section, PROPERTY_KEYS, "a property")
     directions = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
     if len(directions) > 1:

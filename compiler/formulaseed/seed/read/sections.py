@@ -161,7 +161,7 @@ class Sections(ABC):
         )
 
     def check_keys(self) -> None:
-        """Report unknown keys of the document, and read its suppressions. For a key of the other version the help names ours."""
+        """Report keys that are unknown or of the other version; read `$schema` and the document's suppressions."""
         document = self.document
         shape = self.shape
         shape.read_text(shape.get(document, "$schema"), "`$schema`")
@@ -181,7 +181,7 @@ class Sections(ABC):
         self.read_suppressions(document)
 
     def read_task_name(self) -> Named:
-        """Return the name of the task, or `task` if it is missing or wrong, which is reported."""
+        """Return the name of the task; `task`, with the problem reported, if it is missing or cannot be a name."""
         value = self.shape.require(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         text = self.shape.read_text(value, "`task_name`")
         if text is None:
@@ -192,7 +192,7 @@ class Sections(ABC):
         return Named(text.span, "task")
 
     def read_suppressions(self, section: JsonObject) -> None:
-        """Read the key `allow` of `section` into `self.suppressions`: warnings that are suppressed in it, with reasons."""
+        """Read the key `allow` of `section` into `self.suppressions`. Reports wrong codes and missing reasons."""
         example = 'an object such as {"FS602": "kept for the next version"}'
         allowed = self.shape.read_object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
@@ -213,14 +213,14 @@ class Sections(ABC):
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def read_version(self) -> str:
-        """Return the version, a string or a number in the file, as a string; empty if the seed has none."""
+        """Return the version, a string or number, as a string; empty if it is absent or wrong, which is reported."""
         value = self.shape.get(self.document, "version")
         if isinstance(value, JsonNumber):
             return str(value.value)
         return self.shape.read_string(value, "`version`")
 
     def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
-        """Return the keywords that are not empty, each once. Reports empty and repeated ones."""
+        """Return the keywords, each once. Blank and repeated ones are reported and left out; too many give none."""
         items = self.shape.read_list(value, noun, limits.KEYWORDS)
         texts = [text for item in items if (text := self.shape.read_text(item, "a keyword")) is not None]
         for text in texts:
@@ -233,11 +233,11 @@ class Sections(ABC):
     def read_declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Yield each field or parameter as its object, name, type, enum values and description.
+        """Yield each field or parameter as its object, name, type, enum values and description. Reports problems.
 
-        `items` are the declarations, each with the key that names it, or None if `keys`, the known keys, contain `name`. The
-        object is None for a parameter that is no object. A declaration without a usable name, which is reported, gets an
-        empty name, so that its other keys are checked, too.
+        `items` pairs each declaration with the key that names it, or with None if `keys`, the known keys, contain
+        `name`. One without a usable name has an empty name, and marks `namespace` as incomplete. One that is no object
+        has None and the error type; if it has no name either, it is skipped.
         """
         shape = self.shape
         example = _PARAMETER_EXAMPLE if namespace == "param" else ""
@@ -261,10 +261,7 @@ class Sections(ABC):
                 yield section, name, ty, values, shape.read_string(shape.get(section, "description"), "`description`")
 
     def list_field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
-        """Return the items of a list of fields as `read_declarations` takes them: each after None, as its key `name` names it.
-
-        If there is no list, or too long a one, marks the namespace as incomplete.
-        """
+        """Return (None, item) for each field of a list. Reports a wrong list, and marks `namespace` incomplete."""
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
         return [
@@ -285,7 +282,7 @@ class Sections(ABC):
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
     def read_fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
-        """Return the extraction fields by name. Reports every problem; wrong parts of a field are left out."""
+        """Return the extraction fields by name. Reports problems; without a list, `extraction` is incomplete."""
         shape = self.shape
         fields: dict[str, nodes.ExtractionField] = {}
         if value is None:
@@ -303,7 +300,7 @@ class Sections(ABC):
         return fields
 
     def read_evidence(self, value: JsonValue | None) -> nodes.EvidenceRule:
-        """Return the key `evidence` of a field: "required", True or False. Reports any other value."""
+        """Return the key `evidence` of a field: "required", True or False. Reports any other, and returns False."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
         return self.shape.read_boolean(value, "`evidence`", 'true, false or "required"')
@@ -311,7 +308,7 @@ class Sections(ABC):
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
-        """Return the declared fields of `meta` or `context`; reports a declaration that contradicts a standard field."""
+        """Return the declared fields of `meta` or `context`. Reports one that contradicts a field of `standard`."""
         shape = self.shape
         inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
@@ -333,7 +330,7 @@ class Sections(ABC):
         return tuple(inputs.values())
 
     def read_parameters(self) -> tuple[nodes.Parameter, ...]:
-        """Return the parameters, each once. Reports every problem; if no parameter can be read, marks `param` as incomplete."""
+        """Return the parameters, each once. Reports every problem; a wrong object marks `param` as incomplete."""
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
@@ -358,7 +355,7 @@ class Sections(ABC):
     def read_type(
         self, section: JsonObject, noun: str, keys: Sequence[str]
     ) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
-        """Return the type of a field or parameter and the values of an enum; the error type, reported, if either is wrong.
+        """Return the type of a field or parameter, and an enum's values; the error type, reported, if one is wrong.
 
         In seed v1 a field with `values` and without `type` is an enum.
         """

@@ -48,7 +48,10 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
-    """Lower a seed of either version; None if the document is none, or so little of it that nothing more can be said."""
+    """Lower a seed of either version. Returns None, with the problem reported, if the document cannot be read as one.
+
+    It is then no object, has a seed as its only member, or has too many steps. All other problems are reported, too.
+    """
     if not isinstance(document, JsonObject):
         items = document.items if isinstance(document, JsonArray) else ()
         problems.report(catalogue.no_seed(document.span, "`[` and `]`" if [*map(_is_seed, items)] == [True] else ""))
@@ -62,12 +65,19 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
 
 
 def _is_seed(value: JsonValue) -> bool:
-    """Return True if a value has the keys of a seed."""
+    """Return True if a value is an object with at least two of the top-level keys of a seed, of either version."""
     return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
 
 
 class _SeedV2(Sections):
+    """A reader of a seed v2."""
+
     def begin_program(self, task_name: Named) -> surface.Program:
+        """Read `filter` and `extract`; return a program with only the name, keywords, fields, passes and examples.
+
+        Every problem is reported. If `extract` is no object, or has the fields as its own members, `extraction` and
+        `meta` are marked as incomplete, and the program has only keywords.
+        """
         document = self.document
         shape = self.shape
         written = shape.get(document, "filter")
@@ -105,6 +115,10 @@ class _SeedV2(Sections):
         )
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names of fields to types.
+
+        Conditions may use the names of all steps, also of later ones. An item that is no object is reported.
+        """
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -123,7 +137,11 @@ class _SeedV2(Sections):
         )
 
     def read_step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
-        """Read a step; None if it is none, or has no name: then it is kept apart."""
+        """Lower the step at `index`; None, with the problem reported, if it is no object or has no usable name.
+
+        A step without a name goes into `nameless`. An unknown or malformed operation is reported, and becomes
+        `surface.Broken`.
+        """
         shape = self.shape
         section = shape.read_object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
         if section is None:
@@ -151,7 +169,10 @@ class _SeedV2(Sections):
         return None
 
     def lower_operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
-        """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
+        """Return the operation of a step; `surface.Broken`, with a report, if a key is missing or malformed.
+
+        Unknown keys are not looked for here.
+        """
         shape = self.shape
         noun = f"the operation `{operation.name}`"
         is_sound = self.check_exclusive_keys(operation, section, noun)
@@ -167,7 +188,7 @@ class _SeedV2(Sections):
         return operation.lower(arguments) if is_sound else surface.Broken()
 
     def check_exclusive_keys(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
-        """Return True if a step has exactly one of the keys that exclude one another, if there are any; report it otherwise."""
+        """Return True if a step has exactly one of the keys `one_of`, or its operation has none; else report it."""
         values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
         if len(values) > 1:
             self.problems.report(catalogue.exclusive_keys(values[1].span, operation.name, operation.one_of))
@@ -178,6 +199,7 @@ class _SeedV2(Sections):
 
 
 def _find_strings(value: JsonValue | None) -> Iterator[str]:
+    """Yield the strings in a value, at any depth of lists and objects. Values of the key `when` are left out."""
     if isinstance(value, JsonString):
         yield value.value
     members = [m.value for m in value.members if m.key.value != "when"] if isinstance(value, JsonObject) else ()
@@ -186,7 +208,10 @@ def _find_strings(value: JsonValue | None) -> Iterator[str]:
 
 
 def _format_keywords(value: JsonValue | None) -> str:
-    """Return the keywords that a filter of the wrong shape is itself, as a JSON list; an example if it is too long or none."""
+    """Return the keywords that `value`, given in place of a filter's object, has, as a JSON list for a message.
+
+    Returns an example if `value` contains anything but strings, is empty, or is longer than `MAX_SHOWN`.
+    """
     items = value.items if isinstance(value, JsonArray) else [value]
     texts = [item.value for item in items if isinstance(item, JsonString)]
     written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
@@ -194,7 +219,7 @@ def _format_keywords(value: JsonValue | None) -> str:
 
 
 def _format_example(key: Key, step: JsonObject) -> str:
-    """Return a key that a step lacks, with a value that fits the rest of the step."""
+    """Return a key that a step lacks, with an example value, for a message; no exact match for categories."""
     example = key.examples[0]
     source = step.get("source")
     if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.CATEGORIES:
@@ -210,6 +235,7 @@ class _SeedV1(Sections):
     output_key = "output_fields"
 
     def begin_program(self, task_name: Named) -> surface.Program:
+        """Read keywords, fields and prompt; return a program with only these and the name. Reports problems."""
         document = self.document
         shape = self.shape
         value = shape.require(document, "extraction_fields", "the seed", '"extraction_fields": […]')
@@ -221,7 +247,11 @@ class _SeedV1(Sections):
         )
 
     def read_prompt(self) -> str:
-        """Read the extractor's prompt, with its placeholders checked; empty if the seed has none."""
+        """Return the extractor's prompt; empty if it is absent or no string, which is reported.
+
+        Also reports unknown placeholders, and a prompt without `{review_text}`, and warns of quotes around
+        placeholders.
+        """
         text = self.shape.read_text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
@@ -239,7 +269,10 @@ class _SeedV1(Sections):
         return text.value
 
     def check_quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
-        """Warn of quotes around a placeholder that is filled with a JSON string."""
+        """Warn of quotes around a placeholder that is filled with a JSON string, which has quotes of its own.
+
+        Single quotes on one side only, as in `{review_date}'s`, are passed over.
+        """
         text = prompt.value
         start, end = placeholder.span()
         while text[start - 1 : start] in _QUOTES and start > 0:
@@ -256,6 +289,7 @@ class _SeedV1(Sections):
             self.problems.report(warning)
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+        """Lower the steps that have a name; add the others to `nameless`. Loops in formulas become aggregates."""
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
         written = [step for index, item in enumerate(items) if (step := self.read_step(item, index)) is not None]
@@ -265,7 +299,11 @@ class _SeedV1(Sections):
         return lowered[: len(written)]
 
     def read_step(self, item: JsonValue, index: int) -> surface.Step | None:
-        """Read a step; None if it is none, or has no name: then it is kept apart."""
+        """Parse the step at `index`; None, with the problem reported, if it is no object or has no usable name.
+
+        A step without a name goes into `nameless`. A missing or malformed formula is reported, and becomes
+        `surface.Broken`.
+        """
         shape = self.shape
         section = shape.read_object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
         if section is None:

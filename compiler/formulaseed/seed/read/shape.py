@@ -54,7 +54,7 @@ _LITERAL_KEYS = ("value", "then", "else")
 class Shape:
     """A reader of JSON values that adds a diagnostic to `problems` for each value that is not as expected.
 
-    Absent values (None) are allowed unless `need` reads them. The arguments `noun` and `example` are for the messages. With
+    Absent values (None) are allowed unless `require` reads them. The arguments `noun` and `example` are for the messages. With
     `guesses`, the value of a misspelt key is read as that of the key that it resembles.
     """
 
@@ -87,7 +87,10 @@ class Shape:
         return value.items
 
     def read_sources(self, section: JsonObject) -> tuple[str, ...]:
-        """Read the key `sources` of a field or step: the sentences of the task's text that it comes from."""
+        """Return the strings of the key `sources` of a field or step: the sentences of the task that it comes from.
+
+        A sentence that is no string is reported, and is empty in the result.
+        """
         sentences = self.read_list(section.get("sources"), "`sources`", limits.SOURCES)
         return tuple(self.read_string(sentence, "a sentence of `sources`") for sentence in sentences)
 
@@ -115,7 +118,7 @@ class Shape:
         return False
 
     def read_integer(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
-        """Return an integer from `least` to `most`; None if it is absent or, with the problem reported, anything else."""
+        """Return an integer from `least` to `most`; None if it is absent. Reports anything else, and returns None."""
         if value is None:
             return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
@@ -132,7 +135,7 @@ class Shape:
         return None
 
     def read_literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
-        """Return a number, string, boolean or null; None if it is absent or, with the problem reported, anything else."""
+        """Return a number, string, boolean or null; None if it is absent. Reports anything else, and returns None."""
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
@@ -141,7 +144,7 @@ class Shape:
         return None
 
     def report_spaces(self, text: JsonValue | None, noun: str) -> None:
-        """Warn of a string that begins or ends with a space; do nothing for any other value."""
+        """Warn of a string that begins or ends with white space; do nothing for a blank string or any other value."""
         if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
             self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, noun))
 
@@ -153,10 +156,11 @@ class Shape:
         code: str = "FS509",
         elsewhere: Mapping[str, Help] | None = None,
     ) -> str | None:
-        """Return the word if it is one of `allowed`; None if it is absent. Reports any other word with the diagnostic `code`.
+        """Return the word if it is one of `allowed`; None if it is absent. Reports any other word, and returns None.
 
-        For a word with one safe correction returns the correction if the shape `guesses`, else None. `elsewhere` maps words
-        of other formats, in lower case, to their help.
+        For a word with one safe correction the correction is returned if the shape `guesses`. `code` is that of the
+        diagnostic. `elsewhere` maps words of other formats, in lower case, to their help; if `noun` ends in "type",
+        `FOREIGN_TYPES` is used instead.
         """
         if value is None:
             return None
@@ -175,10 +179,14 @@ class Shape:
     def report_unknown_keys(
         self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()
     ) -> None:
-        """Report every key that is neither in `known` nor in `reported`. Remembers the known key that each resembles."""
+        """Report every key of `value` that is in neither `known` nor `reported`.
+
+        If the key resembles a known key without a value, `get` can return its value for that key, and `require` does
+        not report that key as missing.
+        """
         for key in value.names():
             if key.value not in known and key.value not in reported:
-                resembled, help = self._similar_key(key.value, known, value)
+                resembled, help = self._find_similar_key(key.value, known, value)
                 if resembled is not None and value.get(resembled) is not None:
                     help = catalogue.KEY_IS_GIVEN.format(resembled)
                     resembled = None  # the key itself has a value, so the misspelt one is not read
@@ -186,8 +194,11 @@ class Shape:
                 if resembled is not None:
                     self._guessed_values.setdefault((value.span.start, resembled), value.get(key.value))
 
-    def _similar_key(self, key: str, known: Sequence[str], value: JsonObject) -> tuple[str | None, Help | None]:
-        """Return the known key that the unknown `key` resembles, and the help that suggests it; None twice if there is none."""
+    def _find_similar_key(self, key: str, known: Sequence[str], value: JsonObject) -> tuple[str | None, Help | None]:
+        """Return the known key that the unknown `key` resembles, and the help that suggests it; else two Nones.
+
+        An alias without a value comes first, else the known key with the closest spelling.
+        """
         aliases = [alias for alias in KEY_ALIASES.get(key.lower(), ()) if alias in known]
         if {"where", "expr"} <= {*aliases} and isinstance(value.get(key), JsonString):
             aliases.remove("where")  # `where` takes an object, `expr` a formula
@@ -199,28 +210,32 @@ class Shape:
         return close, suggest(close, certain=is_alias or (alias is None and is_typo(key, close, known)))
 
     def ignore_missing(self, value: JsonObject, keys: Collection[str]) -> None:
-        """Make `need` report none of these keys as missing: a problem with each of them has been reported."""
+        """Make `require` not report these keys of `value` as missing: each of them has had a problem reported."""
         for key in keys:
             self._guessed_values.setdefault((value.span.start, key), None)
 
     def get(self, value: JsonObject, key: str) -> JsonValue | None:
-        """Return the value of a key, or None if it is absent; with `guesses`, also the value of a key that resembles it."""
+        """Return the value of a key, or None if it is absent. With `guesses`, a misspelt key may replace it."""
         member = value.get(key)
         if member is not None or not self.guesses:
             return member
         return self._guessed_values.get((value.span.start, key))
 
     def require(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
-        """Return the value of a required key as `get` does. Reports a missing key, with `owner` and `example`, once."""
+        """Return the value of a required key as `get` does; None, with the problem reported, if it is missing.
+
+        A key that a misspelt one resembles, or that `ignore_missing` was called for, is not reported. `owner` and
+        `example` are for the message.
+        """
         member = self.get(value, key)
         if member is None and (value.span.start, key) not in self._guessed_values:
             self.problems.report(catalogue.missing_key(get_first_character(value.span), key, owner, example))
         return member
 
     def read_name(self, value: JsonValue | None, noun: str) -> Named | None:
-        """Return a name that formulas can use; None if it is absent or no string.
+        """Return a name that formulas can use; None if it is absent or no string, which is reported.
 
-        Reports any other name, and returns a similar one that formulas can use, or None if there is none.
+        Any other string is reported, and a similar name that formulas can use returned, or None if there is none.
         """
         text = self.read_text(value, f"the name of {noun}")
         if text is None:
@@ -234,7 +249,7 @@ class Shape:
         )  # with a name, the uses of the step or field are not reported as well
 
     def read_step_name(self, value: JsonValue | None) -> Named | None:
-        """Return the name of a step as `name` does. Also reports a keyword: formulas use a step's name without a namespace."""
+        """Return the name of a step, or None, as `read_name` does. Reports a reserved word, and still returns it."""
         name = self.read_name(value, "a step")
         if name and name.text in RESERVED_WORDS:
             self.problems.report(catalogue.keyword_as_name(name.span, name.text))
@@ -255,7 +270,11 @@ def get_first_character(span: Span) -> Span:
 
 
 def _simplify_name(text: str) -> str:
-    """Return `text` as a name that formulas can use: accents dropped, other characters as `_`; empty if a letter is lost."""
+    """Return `text` as a name that formulas can use: accents dropped, other characters replaced by `_`.
+
+    Returns an empty string if a letter or digit has no plain form. A name that would begin with a digit gets a `_` in
+    front.
+    """
     decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     if any(c.isalnum() and not c.isascii() for c in bare):

@@ -21,7 +21,11 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, Js
 
 
 def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> Value:
-    """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. A number is a float."""
+    """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. Null is wrong.
+
+    For the type number the result is a float, and a number beyond the limit of inputs is reported. For the error type
+    the result is None.
+    """
     literal = shape.read_literal(value, noun)
     if literal is None or ty.is_error:
         return None
@@ -66,7 +70,10 @@ def read_bounded_default(
 
 
 def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumValue, ...]:
-    """Return the values of an enum, each once and not empty; none if they are absent or wrong. Reports every problem."""
+    """Return the values of an enum, each once and not empty; none if they are absent or wrong. Reports every problem.
+
+    An object maps values to descriptions; the values of a list have none. If there are too many, none is returned.
+    """
     if value is None:
         return ()
     if isinstance(value, JsonObject):
@@ -96,7 +103,11 @@ def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumV
 
 
 def read_path(value: JsonValue | None, shape: Shape) -> tuple[str, ...]:
-    """Return the keys that lead to a field's value in the business object; none if `path` is absent or wrong."""
+    """Return the keys that lead to a field's value in the business object; none if `path` is absent or no list.
+
+    Reports anything but a list, keys that are no strings, which are left out, and a path that is empty, too long or has
+    an empty key.
+    """
     if value is None:
         return ()
     if not isinstance(value, JsonArray):

@@ -86,10 +86,10 @@ class DeclaredNames:
 def lower_conditions(
     value: JsonValue, title: str, names: DeclaredNames, shape: Shape, namespace: str | None = None
 ) -> list[ast.Expr] | None:
-    """Return the conditions of an object, all of which must hold; None, with the problem reported, for any other value.
+    """Return the conditions of an object, all of which must hold; None, with the problem reported, for a wrong value.
 
-    With a `namespace`, keys are bare names of its fields; else they are full names. Too many entries are reported, too;
-    a wrong entry is reported, and becomes `ast.Invalid` in the list.
+    Wrong is anything but an object, and one with too many entries. A wrong entry is reported, and becomes `ast.Invalid`
+    in the list. With a `namespace`, keys are bare names of its fields; else they are full names.
     """
     if not isinstance(value, JsonObject):
         shape.report_wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
@@ -110,7 +110,7 @@ class _ConditionReader:
     namespace: str | None
 
     def read_entry(self, member: Member) -> list[ast.Expr]:
-        """Return the conditions of one entry: one for each operator. Reports a malformed entry, as one invalid condition."""
+        """Return the conditions of an entry, one for each operator; one `ast.Invalid`, reported, if it is wrong."""
         key = member.key
         value = member.value
         match = _IN_KEY.fullmatch(key.value) if self.namespace is None else None
@@ -126,21 +126,21 @@ class _ConditionReader:
         return [subject]
 
     def _report(self, diagnostic: Diagnostic) -> ast.Invalid:
-        """Report a problem, and return an expression in place of the wrong one."""
+        """Report a problem, and return an invalid expression at its place."""
         self.shape.problems.report(diagnostic)
         return ast.Invalid(diagnostic.span)
 
     def _is_junction(self, key: str) -> bool:
-        """Return True if a key joins conditions, and no field or filter of that name is declared."""
+        """Return True if a key such as `or` or `$and` joins conditions, and is no declared field or filter."""
         full_name = key if self.namespace is None else f"{self.namespace}.{key}"
         is_declared = full_name in self.names.types or key in self.names.full_names.get(key.removeprefix("$"), ())
         return key.lower().removeprefix("$") in _JUNCTIONS and not is_declared
 
     def _read_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        """Return the field or filter that a key names; `ast.Invalid`, with the problem reported, if it cannot be told.
+        """Return the field or filter that a key names; `ast.Invalid`, with the problem reported, if neither is clear.
 
-        In a `namespace` the key is a bare name, and a needless prefix is reported and dropped. Else `$` begins a
-        filter.
+        In a `namespace` the key is a bare name, and a needless prefix is reported and dropped. Otherwise `$` begins a
+        filter, and a bare name is reported. Whether a full name exists is not checked.
         """
         text = key.value
         if self.namespace is not None:
@@ -178,7 +178,7 @@ class _ConditionReader:
     def _read_filter_use(self, subject: ast.FilterName, value: JsonValue) -> ast.Expr:
         """Return the filter for true, and its negation for false. Reports any other value, and returns `ast.Invalid`.
 
-        If no such filter is declared, the filter is returned and nothing reported.
+        If no such filter is declared, the filter is returned with any other value, and nothing is reported.
         """
         if isinstance(value, JsonLiteral) and value.value is not None:
             return subject if value.value else ast.Not(subject.span, subject)
@@ -189,7 +189,7 @@ class _ConditionReader:
     def _read_tests(self, subject: ast.Name, value: JsonValue) -> list[ast.Expr]:
         """Return the comparisons of a field: equality with a value, or one for each operator of an object.
 
-        Reports a list or an empty object, and returns one `ast.Invalid`.
+        Reports a list and an empty object, and returns one `ast.Invalid` for it.
         """
         if isinstance(value, JsonArray):
             return [self._report(catalogue.tested_with_list(value.span, subject.text))]
@@ -200,7 +200,7 @@ class _ConditionReader:
         return [self._read_operator(subject, member) for member in value.members]
 
     def _read_operator(self, subject: ast.Name, member: Member) -> ast.Expr:
-        """Return the comparison of one operator with its value; report an unknown operator."""
+        """Return the comparison of one operator with its value. Reports an unknown one: then `ast.Invalid`."""
         operator = member.key.value
         if operator in OPERATORS:
             return self._read_comparison(subject, operator, member.value)
@@ -208,11 +208,12 @@ class _ConditionReader:
         return self._report(catalogue.unknown_operator(member.key.span, operator, help))
 
     def _read_comparison(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
+        """Return the comparison of a field with a value. A wrong value is reported, and is `ast.Invalid` in it."""
         operand = self._read_list(subject, value) if operator == "in" else self._read_operand(subject, operator, value)
         return ast.Comparison(subject.span, subject, (operator,), (operand,))
 
     def _read_list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
-        """Return the list of an `in`. Reports any other value, an empty or too long list, and returns `ast.Invalid`."""
+        """Return the list of an `in`. Reports any other value, an empty or too long list: then `ast.Invalid`."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.report_wrong_type(value, "`in`", "a list", example)
@@ -226,7 +227,7 @@ class _ConditionReader:
     def _read_operand(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
         """Return a literal, or `param.NAME` as a name; `ast.Invalid`, with the problem reported, for any other value.
 
-        A declared value of an enum is a literal, whatever it looks like.
+        A declared value of an enum is a literal, even if it looks like a parameter or a formula.
         """
         ty = self.names.types.get(subject.text)
         is_declared = ty is not None and isinstance(value, JsonString) and value.value in (ty.values or ())
@@ -237,10 +238,10 @@ class _ConditionReader:
         return self._read_string(subject, operator, value, ty)
 
     def _read_string(self, subject: ast.Name, operator: str, value: JsonString, ty: Type | None) -> ast.Expr:
-        """Return a literal; `ast.Invalid`, with the problem reported, for an operator, another name or a formula.
+        """Return a string as a literal; `ast.Invalid`, with a report, for an operator, another name or a formula.
 
         Where numbers are compared, the name of a parameter without its namespace is reported, and read as the
-        parameter.
+        parameter. `ty` is the field's type, None if it is unknown.
         """
         text = value.value
         names = self.names
@@ -262,9 +263,10 @@ class _ConditionReader:
 def _diagnose_operator_in_string(
     subject: ast.Name, value: JsonString, match: re.Match[str], ty: Type | None
 ) -> Diagnostic | None:
-    """Return the problem of a string such as `>= 3`; None if it may be a value of a field that is no number: `<15 min`.
+    """Return the problem of a string such as `>= 3`; None if it may be a value of a string field, as `<15 min`.
 
-    An order of `meta.date` is a problem of its own. `match` has the operator and the rest of the string.
+    `match` has the operator and the rest of the string; `ty` is the field's type, None if it is unknown. Order of
+    `meta.date` is a problem of its own.
     """
     sign = _SIGNS.get(match[1], match[1])
     if sign not in _ORDER or ty is None or ty.is_numeric:

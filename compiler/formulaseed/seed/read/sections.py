@@ -1,7 +1,6 @@
 """Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
-In: JSON values with places. Out: parts of a `surface.Program`; every deviation is reported. Subclasses of `Sections` read the
-parts that differ by version: the filter, the fields and the steps.
+In: JSON values. Out: parts of a `surface.Program`; deviations are reported. Subclasses read what differs by version.
 """
 
 from __future__ import annotations

@@ -27,9 +27,10 @@ EXTRACTIONS = "extractions"
 def lower_formulas(
     written: Sequence[surface.Step], types: Mapping[str, Type], is_complete: bool, problems: Problems
 ) -> tuple[surface.Step, ...]:
-    """Return the steps with loops as aggregates. A formula that is one loop becomes an operation like those of a seed v2.
+    """Return the steps with loops in their formulas lowered to aggregates. Reports parts without a meaning.
 
-    `types` are those of fields and parameters; they lack some unless `is_complete`.
+    A formula that is one loop becomes an operation like those of a seed v2. `types` are those of fields and parameters;
+    some may be missing unless `is_complete`. Other operations are kept.
     """
     reader = _FormulaReader(types, is_complete, {step.name.text for step in written}, problems)
     steps = []
@@ -45,6 +46,8 @@ def lower_formulas(
 
 @value_node
 class _FormulaReader:
+    """A reader of the formulas of seed v1. `types` has fields and parameters by their full names."""
+
     types: Mapping[str, Type]
     is_complete: bool
     steps: set[str]
@@ -53,7 +56,11 @@ class _FormulaReader:
     """The names with a problem in this step: each is reported once."""
 
     def lower(self, node: ast.Expr, loop: str | None, is_condition: bool = False) -> ast.Expr:
-        """Lower an expression inside the loop with the variable `loop`, if any. As a condition a list is true if not empty."""
+        """Lower an expression inside the loop with the variable `loop`; None outside a loop.
+
+        With `is_condition` a list is true if it is not empty. A part without a meaning is reported, and becomes
+        `ast.Invalid`.
+        """
         match node:
             case ast.Name(span, text) if is_condition and text == EXTRACTIONS != loop:
                 return _build_existence_test([], span, "len(extractions)")
@@ -87,6 +94,10 @@ class _FormulaReader:
                 return map_operands(node, self.lower, loop)
 
     def _lower_call(self, node: ast.Call, loop: str | None) -> ast.Expr:
+        """Lower a call: one of a loop, such as `sum(… for …)`, becomes an aggregate, and `len(extractions)` a count.
+
+        `any` and `all` without a loop and methods of a review are reported. Any other call keeps its lowered arguments.
+        """
         name = node.name.text
         if name in v1_catalogue.LOOPS and node.arguments:
             first = node.arguments[0]
@@ -105,7 +116,12 @@ class _FormulaReader:
     def _lower_loop(
         self, node: ast.Call, over: ast.Comprehension, default: ast.Expr | None, loop: str | None
     ) -> ast.Expr:
-        """Lower a call of the loop `over` inside the loop `loop`, if any; `default` is that of `[… for …] or [0]`."""
+        """Lower a call of the loop `over`; `ast.Invalid`, with the problem reported, if it has no meaning.
+
+        `default` is that of `[… for …] or [0]`; `loop` is the variable of the loop around the call, None without one.
+        `any` and `all` become comparisons of a count with 0. A default that is computed becomes the other branch of a
+        conditional.
+        """
         name = node.name.text
         default, refused = self._lower_default(node, default, loop)
         conditions = self._lower_conditions(over, loop)
@@ -136,7 +152,11 @@ class _FormulaReader:
     def _lower_default(
         self, node: ast.Call, default: ast.Expr | None, loop: str | None
     ) -> tuple[ast.Expr | None, list[ast.Expr]]:
-        """Return the lowered value over no reviews, None if there is none, and the arguments that the function does not take."""
+        """Return the lowered value over no reviews, None if there is none, and the arguments that are not allowed.
+
+        `default` is the value in `[… for …] or [0]`, None without one; `default=` of `max` and `min` also counts. `sum`
+        may only have the default 0. The caller reports these arguments.
+        """
         name = node.name.text
         refused = [default] if default is not None and name in ("len", "any", "all") else []
         for argument in node.arguments[1:]:
@@ -153,7 +173,10 @@ class _FormulaReader:
         return default, refused
 
     def _lower_conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
-        """Return the conditions of a loop; None if it has no meaning here, which is reported."""
+        """Return the conditions of a loop; None, with a report, if it is nested or not over `extractions`.
+
+        The conditions are lowered in any case, so that their problems are reported.
+        """
         variable = node.variable.text
         source = node.source
         conditions = [self.lower(condition, variable, True) for condition in node.conditions]
@@ -167,6 +190,10 @@ class _FormulaReader:
         return None
 
     def _lower_length(self, node: ast.Call, over: ast.Comprehension, conditions: list[ast.Expr]) -> ast.Expr:
+        """Return the count that `len([… for …])` is; `ast.Invalid`, with a report, if its elements are computed.
+
+        An element that is a field is lowered only to report its problems.
+        """
         if not over.is_list or not isinstance(over.element, ast.Name | ast.Subscript | ast.Literal):
             return self._report(v1_catalogue.takes_loop(over.span, "len"))
         if not (isinstance(over.element, ast.Name) and over.element.text == over.variable.text):
@@ -178,7 +205,7 @@ class _FormulaReader:
     # --- names
 
     def _find_field(self, name: str) -> str | None:
-        """Return a review's field with its namespace: `extraction.kind`, `meta.stars`; None if there is none.
+        """Return the full name of a review's field, such as `extraction.kind` or `meta.stars`; None if there is none.
 
         Metadata may have `review_` in front; an extraction field of the same name comes first.
         """
@@ -186,7 +213,11 @@ class _FormulaReader:
         return next((full for full in names if full in self.types), None)
 
     def _lower_name(self, node: ast.Name, loop: str | None) -> ast.Expr:
-        """Read a name in place of a value; `loop` is the variable of the loop around it."""
+        """Return a name in place of a value; `ast.Invalid`, with the problem reported, if it is no single value.
+
+        No values are the variable of the loop around it, `loop`, the list of reviews, and a review's field without a
+        loop variable. An unknown bare name is returned for the checker to report.
+        """
         text = node.text
         span = node.span
         head, _, rest = text.partition(".")
@@ -201,7 +232,10 @@ class _FormulaReader:
         return node
 
     def _lower_dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        """Read a name with a namespace; report one that has no meaning."""
+        """Return a name in the namespace `context` or `param`; `ast.Invalid`, with a report, for any other.
+
+        A field of a review in these namespaces is reported, too. Other unknown names in them are left to the checker.
+        """
         is_field = self._find_field(rest) is not None
         spaces = ("context", "param")
         if space in spaces:
@@ -221,7 +255,7 @@ class _FormulaReader:
         return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
     def _lower_subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
-        """Read `e['field']`, or report anything else before square brackets."""
+        """Return the field that `e['field']` reads, if `e` is `loop`. Reports any other subscript: `ast.Invalid`."""
         value = node.value
         index = node.index
         key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None
@@ -250,7 +284,10 @@ class _FormulaReader:
         return ast.Invalid(node.span)
 
     def _lower_method(self, node: ast.Call, loop: str | None) -> ast.Expr | None:
-        """Report a method of a review, such as `e.get('n')`, which is read as `e['n']`; return None for any other call."""
+        """Report a method of a review, and return the expression to use; None, without a report, for any other call.
+
+        `e.get('n')` is read as `e['n']`; any other method is `ast.Invalid`.
+        """
         head, _, method = node.name.text.partition(".")
         if head != loop or not method:
             return None
@@ -264,10 +301,11 @@ class _FormulaReader:
         return self._lower_field(ast.Subscript(node.span, ast.Name(node.name.span, head), key), key.value, head)
 
     def _build_field_help(self, name: str, loop: str | None) -> Help:
+        """Return the help for a bare name of a review's field: how to write it with the loop variable."""
         return f"write `{loop}['{name}']`" if loop is not None else v1_catalogue.FIELD_HELP.format(name)
 
     def _report(self, problem: Diagnostic, name: str = "") -> ast.Invalid:
-        """Report a problem; of a name once in a step, however often the step mentions it."""
+        """Report a problem, and return `ast.Invalid`. With a `name`, reports only its first problem in a step."""
         if not name or name not in self.reported:
             self.reported.add(name)
             self.problems.report(problem)
@@ -275,13 +313,16 @@ class _FormulaReader:
 
 
 def _build_existence_test(conditions: list[ast.Expr], span: Span, written: str, operator: str = ">") -> ast.Expr:
-    """Return the condition that some reviews match, or with `==` that none does; `written` is how to count them."""
+    """Return the condition that some reviews meet `conditions`, or with the operator `==` that none does.
+
+    `written` is the formula that counts these reviews, for messages.
+    """
     counted = ast.Aggregate(span, "count", None, surface.join_conjuncts(conditions), written=written)
     return ast.Comparison(span, counted, (operator,), (ast.Literal(span, 0),))
 
 
 def _split_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None, ast.Expr | None]:
-    """Return the loop of an argument, and the value over no reviews in `[… for …] or [0]`."""
+    """Return the loop of an argument and the default of `[… for …] or [0]`, each None if there is none."""
     match argument:
         case ast.Comprehension():
             return argument, None
@@ -292,21 +333,21 @@ def _split_default(argument: ast.Expr | None) -> tuple[ast.Comprehension | None,
 
 
 def _format_count(node: ast.Comprehension, *tests: str) -> str:
-    """Return a formula that counts the reviews of a loop, with further conditions."""
+    """Return a formula that counts the reviews of a loop that also meet `tests`; `len(extractions)` for all."""
     variable = node.variable.text
     conditions = "".join(f" if {test}" for test in (*(_get_source_text(c) for c in node.conditions), *tests))
     return f"len([{variable} for {variable} in extractions{conditions}])" if conditions else "len(extractions)"
 
 
 def _get_source_text(node: ast.Expr) -> str:
-    """Return the text of an expression as the author wrote it, on one line, in parentheses if it needs them as an operand."""
+    """Return an expression as the author wrote it, on one line, in parentheses if it needs them as an operand."""
     text: str = json.loads(f'"{node.span.source.text[node.span.start : node.span.end]}"')
     line = one_line(text)
     return f"({line})" if isinstance(node, ast.Logical | ast.Conditional) else line
 
 
 def _fold_sign(default: ast.Expr) -> ast.Expr:
-    """Return a number with its sign as one literal."""
+    """Return a number with a sign as one literal; any other expression itself."""
     match default:
         case ast.Unary(span, sign, ast.Literal(_, int() | float() as number)) if not isinstance(number, bool):
             return ast.Literal(span, -number if sign == "-" else number)

@@ -56,6 +56,7 @@ class FormulaChecker(ExpressionChecker):
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        """Check a conditional expression; one that only guards an aggregate becomes an aggregate with a default."""
         return self.aggregates.add_default(super()._check_conditional(node, facts))
 
 
@@ -83,7 +84,7 @@ class AggregateChecker:
         self._guard_size = 0
 
     def start_step(self) -> None:
-        """Begin to check another step."""
+        """Begin to check another step: the size of the guards in its formulas counts from 0."""
         self._guard_size = 0
 
     # --- an aggregate
@@ -91,7 +92,7 @@ class AggregateChecker:
     def check(self, node: ast.Aggregate, facts: Facts) -> typed.Aggregate | None:
         """Check an aggregate that is evaluated under `facts`; None, with the problem reported, if anything is wrong.
 
-        A sum of a condition becomes a count. A sum that may exceed the largest number is reported, too.
+        A sum of a condition becomes a count. A sum that may exceed the largest number is reported, too, but returned.
         """
         where, is_sound = self.check_where(node.where, facts)
         if node.expression is None:
@@ -113,7 +114,7 @@ class AggregateChecker:
         return self._build(node, operand, where, operand.info.ty, known)
 
     def _check_operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
-        """Check the operand of an aggregate: a condition, a number or any value, by what the function takes.
+        """Check the operand of an aggregate: a condition, a number or any value, whichever the function takes.
 
         Reports a wrong operand, and returns an error expression for it. In a seed v1 a number may be a condition.
         """
@@ -129,7 +130,7 @@ class AggregateChecker:
     def _build(
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
     ) -> typed.Aggregate:
-        """Return the typed aggregate of an operand with the type `ty` and the range `known`.
+        """Return the typed aggregate of an operand with the type `ty` and the range `known`, under `where`, if given.
 
         The result is nullable if the function has no value over no reviews, and `node` has no numeric default.
         """
@@ -148,7 +149,7 @@ class AggregateChecker:
         return _set_default(aggregate, build_literal(node.default.value, node.default.span))
 
     def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
-        """Return an operand that is a number, null or an error. Reports any other, and returns an error expression."""
+        """Return an operand that is a number, null or an error; any other is reported, and becomes an error."""
         ty = operand.info.ty
         if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
             return operand
@@ -158,7 +159,7 @@ class AggregateChecker:
         return build_error(operand.info.span)
 
     def _build_true_count(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
-        """Return the sum of the condition `operand` as a count of the reviews that meet it, as a seed v1 may have it.
+        """Return the sum of the condition `operand` as a count of the reviews that also meet it, for a seed v1.
 
         Returns None, with the problem reported, for any other function, such as `max`.
         """
@@ -206,8 +207,8 @@ class AggregateChecker:
     def add_default(self, formula: Expr) -> Expr:
         """Return `max(…) if n > 0 else 0` as an aggregate with a default; any other formula as it is.
 
-        The condition must prove that the aggregate has reviews, by a count of exactly these, and the other branch must
-        be a constant number. The branches may be exchanged.
+        The condition must prove, by a count under the same conditions, that the aggregate has reviews, and the other
+        branch must be a constant number. The branches may be exchanged.
         """
         if not isinstance(formula, typed.Conditional):
             return formula
@@ -265,10 +266,10 @@ class AggregateChecker:
         return False
 
     def _find_proved_reviews(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
-        """Return the conditions of the count that is not 0 if `condition` equals `truth`; None if that proves nothing.
+        """Return the conditions of the count that is not 0 if `condition` equals `truth`; None if nothing is proved.
 
-        Only a comparison of one count with a literal, or its negation, proves it. A count of all reviews gives an empty
-        set.
+        Only a comparison of one count with a literal, or its negation, is a proof. A count of all reviews gives an
+        empty set.
         """
         match condition:
             case typed.Not(operand):
@@ -282,9 +283,10 @@ class AggregateChecker:
 
 
 def _set_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
-    """Return an aggregate that is null over no reviews with a number as its default.
+    """Return a copy of an aggregate with a number as the default over no reviews.
 
-    The type becomes non-null, and type and range include the default.
+    The type becomes non-null, and type and range include the default. Raises `AssertionError` if `default` is no
+    number.
     """
     assert isinstance(default.value, int | float)
     info = aggregate.info

@@ -143,20 +143,24 @@ class SeedScope(StepScope):
         yield from FUNCTIONS
 
     def _list_values(self) -> Iterator[str]:
-        """Return an iterator of the names of the other steps that have a value."""
+        """Return an iterator of the names of the steps with a value, also later ones, without the current step."""
         return (name for name in self.places if name not in self.filter_names and name != self.current)
 
     def _find_fields(self, name: str, first: SymbolKind | None, *, per_review: bool) -> list[str]:
-        """Return the fields of that very name with their namespaces, the most likely first: that of `first`, if given."""
+        """Return the full names of the fields with the bare name `name`, the most likely namespace first.
+
+        That is `first`, if given. Unless `per_review`, `context` and `param` come before the fields of reviews.
+        """
         usual = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
         order = dict.fromkeys(usual if first is None else [first, *usual])
         return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Return the reference that a name is; an error expression, with the problem reported once, if it is unknown.
+        """Return the reference to a field or step; an error expression, with one report, if it has no value here.
 
-        `per_review` is True in a condition or formula on single reviews. The use of a step with an error is not
-        reported.
+        That is so for an unknown name, a filter, and the current or a later step. A step that has an error itself is
+        not reported, nor is a name that may be that of a nameless step. `per_review` is True in a condition or formula
+        on single reviews.
         """
         if "." in name.text:
             return self._resolve_field(name, per_review)
@@ -174,9 +178,10 @@ class SeedScope(StepScope):
         return build_error(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
-        """Return the reference to a filter, or an error expression, with the problem reported once, if there is none.
+        """Return the reference to a filter; an error expression, with the problem reported once, if there is none.
 
-        A filter that has an error itself, and a name that a nameless step may have, are not reported.
+        A filter that has an error itself, and a name that a nameless step may have, are not reported. Earlier filters
+        only can be used.
         """
         text = name.text
         span = name.span
@@ -213,11 +218,14 @@ class SeedScope(StepScope):
         return self.places.get(self.current, len(self.places))
 
     def _is_later(self, name: str) -> bool:
-        """Return True if a step comes after the current one."""
+        """Return True if `name` is a step after the current one; False if it is no step."""
         return self.places.get(name, -1) > self._here
 
     def _may_be_nameless(self, name: str) -> bool:
-        """Return True if `name`, which no field has, may be the name of a step whose name could not be read."""
+        """Return True if `name`, which no step has, may be the name of a step whose name could not be read.
+
+        Returns False if a field has the name, or if the current step is the only one without a name.
+        """
         is_alone = self.nameless == {self.current}
         return "compute" in self.incomplete and not is_alone and not self._find_fields(name, None, per_review=True)
 
@@ -225,7 +233,7 @@ class SeedScope(StepScope):
         """Return the reference to a name with a namespace, with its range if it is a number.
 
         Reports an unknown namespace or field once, and returns an error expression. A field is not reported if its
-        namespace is incomplete.
+        namespace is incomplete. `per_review` only decides which fields are suggested.
         """
         text = name.text
         span = name.span
@@ -249,9 +257,9 @@ class SeedScope(StepScope):
         return typed.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _report_early_use(self, name: str, span: Span) -> None:
-        """Report the use of the step `name` before it has a value: a use of itself, a cycle or a later step.
+        """Report the use of the step `name` where it has no value yet: a use of itself, a cycle, or a later step.
 
-        Reports each cycle of steps once.
+        Each cycle of steps is reported once.
         """
         if name == self.current:
             problem = catalogue.uses_itself(span, name)
@@ -266,14 +274,15 @@ class SeedScope(StepScope):
         self.report_once(problem, name)
 
     def measure_filter(self, condition: typed.Expr) -> int:
-        """Return the number of terms of a condition, those of its filters included."""
+        """Return the number of terms of a condition, with those of its filters in place of their names."""
         filters = [symbol.name for symbol in typed.symbols_in(condition) if symbol.kind is SymbolKind.FILTER]
         return sum(1 for _ in typed.walk(condition)) + sum(self.sizes.get(name, 1) - 1 for name in filters)
 
     def _build_bare_name_help(self, text: str, per_review: bool) -> Help:
-        """Return the help for a bare name: a literal, fields or a function of that name, else a similar step.
+        """Return the help for an unknown bare name: a literal, fields or a function of the name, else a similar step.
 
         Finding suggestions takes time, so each call uses up one of a limited number; later names get a fixed text.
+        `per_review` decides which fields come first, and whether fields of reviews can be suggested.
         """
         self._suggestions -= 1
         if self._suggestions < 0:
@@ -291,7 +300,10 @@ class SeedScope(StepScope):
         return self._suggest_step(text)
 
     def _suggest_step(self, name: str) -> Help:
-        """Return the help for an unknown step: a similar earlier step, else a later one, else a quoted enum value."""
+        """Return the help for an unknown step: a similar earlier step, else a later one, else a quoted enum value.
+
+        If nothing is similar, the help lists earlier steps.
+        """
         steps = list(self._list_values())
         before = [step for step in steps if self.places[step] < self._here]
         unread = [name] if self.incomplete else []
@@ -328,7 +340,7 @@ class SeedScope(StepScope):
     def _suggest_namespace(self, prefix: str, rest: str, close: str | None, likely: SymbolKind | None) -> Help:
         """Return the help for an unknown namespace: a similar field of the `likely` one, else the known namespaces.
 
-        `close` is the namespace with a similar name; if it is given, `rest` itself is suggested if no field is similar.
+        `close` is the namespace with a similar spelling, if any; it is then suggested even without a similar field.
         """
         if likely is not None:
             similar = find_closest(rest, self.inputs.get(likely, ()))

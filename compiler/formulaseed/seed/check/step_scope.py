@@ -29,9 +29,9 @@ class StepScope(Scope, ABC):
     _default_needed: set[typed.Aggregate] = field(default_factory=set, kw_only=True)
 
     def report_default_needed(self, aggregate: typed.Aggregate, step: nodes.Step | None, user: str = "") -> None:
-        """Report, once for the aggregate, that it has no value over no reviews and is used unguarded.
+        """Report that an aggregate may have no value over no reviews but is used without a default; once for each.
 
-        `step` is the one that it is the whole of, or None. `user` is the step that uses it; empty if it is an output.
+        `step` is the step that consists of it, or None. `user` is the step that uses it; empty if it is an output.
         """
         if aggregate not in self._default_needed:
             self._default_needed.add(aggregate)
@@ -81,7 +81,7 @@ class StepScope(Scope, ABC):
         return is_part
 
     def _find_terms(self, whole: typed.Expr) -> Iterator[typed.Expr]:
-        """Yield the terms that `+` joins, each once. A term that is a step is followed by the terms of its formula."""
+        """Yield the terms of a sum, each once. A term that is a step is followed by the terms of its formula."""
         terms = [whole]
         seen: set[typed.Expr] = set()
         while terms:
@@ -98,14 +98,14 @@ class StepScope(Scope, ABC):
                     terms.append(step.operation.expression)
 
     def _find_step(self, expression: typed.Expr) -> nodes.Step | None:
-        """Return the step that a value is; None for any other value."""
+        """Return the checked step that a value refers to; None for an unknown step and for any other value."""
         expression = expression.operand if isinstance(expression, typed.Present) else expression
         if not isinstance(expression, typed.Ref) or expression.symbol.kind is not SymbolKind.STEP:
             return None
         return self.steps.get(expression.symbol.name)
 
     def report_missing_default(self, expression: typed.Expr) -> bool:
-        """Report that an aggregate is used without a default, once for each aggregate.
+        """Report that an aggregate without a default is used, once for each aggregate. Returns True if that is so.
 
         Returns False, with nothing reported, if `expression` is no aggregate or needs no default.
         """
@@ -116,9 +116,9 @@ class StepScope(Scope, ABC):
         return True
 
     def exactness_of_step(self, step: str) -> Exactness:
-        """Return how exactly the value of a step can be computed; keeps the results of all steps that it depends on.
+        """Return how exactly the value of a step can be computed. Raises `KeyError` for an unknown step.
 
-        Raises `KeyError` for an unknown step.
+        Results are cached, also those of the steps that it depends on.
         """
         stack = [step]
         while stack:  # not recursive: a long chain of steps may use one another
@@ -132,9 +132,10 @@ class StepScope(Scope, ABC):
         return self._exactness[step]
 
     def _find_step_exactness(self, step: nodes.Step) -> Exactness:
-        """Return how exact the value of a step is; the exactness of the steps it uses must be known.
+        """Return how exact the value of a step is. The exactness of the steps that it uses must be cached.
 
-        Any type but a float is exact. Tables and cases are as inexact as the worst of their values.
+        Any type but a float is exact. Tables and cases are as inexact as the worst of their values. Raises
+        `AssertionError` for an operation that gives no number.
         """
         match step.operation:
             case _ if step.ty.base is not Base.NUMBER:
@@ -152,7 +153,10 @@ class StepScope(Scope, ABC):
 
 
 def _counts_subset(part: typed.Aggregate | None, whole: typed.Aggregate | None) -> bool:
-    """Return True if one count counts only reviews that another one counts, too: under the same conditions, or more."""
+    """Return True if `part` counts only reviews that `whole` counts, too: it has the same conditions, or more.
+
+    Returns False if either is None or no count.
+    """
     if part is None or whole is None or not (part.entry.counts and whole.entry.counts):
         return False
     return set(typed.conjuncts(whole.where)) <= set(typed.conjuncts(part.where))

@@ -63,7 +63,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
-    """Yield each step that is no filter, True if it depends on data, and its only value, None if it can have several."""
+    """Yield each step that is no filter, True if it depends on data, and its only value or None."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
@@ -76,7 +76,7 @@ def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Va
 
 
 def _find_only_value(step: nodes.Step) -> Value:
-    """Return the one value that the step can have, or None if there may be more or it may be null."""
+    """Return the one value that the step can have, or None if there may be more, or if it may be null."""
     match step.operation:
         case nodes.Const(value):
             return value
@@ -120,7 +120,7 @@ def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], pro
 
 
 def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
-    """Return True if a value is a year minus a year, of which one at least is of the data, in `years`.
+    """Return True if a value is a year minus a year, of which at least one is in `years`, those of the data.
 
     The other may be a literal or one of `present`, the constants and parameters.
     """
@@ -164,7 +164,7 @@ def find_year_symbols(program: nodes.Program) -> set[Symbol]:
 
 
 def _find_input(expression: Expr) -> Symbol | None:
-    """Return the symbol whose value this is, itself or for one of the reviews; None for anything computed."""
+    """Return the symbol that an expression is, or that an aggregate such as `max` selects; None for any other."""
     if isinstance(expression, typed.Aggregate) and expression.entry.selects:
         expression = expression.operand or expression
     return expression.symbol if isinstance(expression, typed.Ref) else None
@@ -196,7 +196,7 @@ def _find_hard_coded_years(expression: Expr, years: set[Symbol], constants: _Yea
 
 
 def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
-    """Return the comparisons by `>` and `>=` of values that no comparison bounds above: such a period has no end."""
+    """Return value, operator and bound of the comparisons by `>` and `>=` of values without an upper bound."""
     pairs = [pair for chain in chains for pair in list_pairs_from_both_sides(chain)]
     closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}
     return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
@@ -229,7 +229,7 @@ def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> se
 
 
 def _find_years(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
-    """Return the year that a literal or a constant step is, with its place; nothing for any other value."""
+    """Return the year that a literal or a constant step is, with its place, as a list; empty for any other value."""
     if isinstance(expression, typed.Literal) and is_year(expression.value):
         return [(expression.value, expression.info.span)]
     if isinstance(expression, typed.Ref) and expression.symbol in constants:
@@ -272,7 +272,7 @@ def _get_step_pointer(span: Span) -> str:
 
 
 def _means_absence(value: str) -> bool:
-    """Return True if a value means the absence of the others."""
+    """Return True if a value such as `none` or `not_mentioned` means the absence of the others. Case is ignored."""
     folded = value.casefold().replace(" ", "_").replace("-", "_")
     return folded in _WORDS_FOR_ABSENCE or folded.startswith(("no_", "not_", "none_", "without_"))
 
@@ -313,6 +313,7 @@ class _TestedValues:
         return [value for value in values if (field.name, value) not in self.values and not _means_absence(value)]
 
     def _add_comparison(self, chain: typed.Comparison) -> None:
+        """Add the strings that fields are compared with to `values`, and fields tested otherwise to `as_a_whole`."""
         for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
             for one, other in ((left, right), (right, left)):
                 for name in _find_field(one):
@@ -324,7 +325,7 @@ class _TestedValues:
                         self.as_a_whole.add(name)
 
     def _find_fields(self, condition: Expr) -> Iterator[str]:
-        """Yield the extraction fields that a condition mentions, also through filters; a field may be repeated."""
+        """Yield the extraction fields that a condition mentions, also through filters. A field may be repeated."""
         stack = [condition]
         seen: set[str] = set()
         while stack:
@@ -362,12 +363,13 @@ def lint_lookups(written: surface.Program, program: nodes.Program, problems: Pro
 
 
 def _lint_exact_match(lookup: surface.Lookup, problems: Problems) -> None:
-    """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
+    """Warn of an exact match with a list of categories, unless a key of the table has a comma, as such a list has."""
     if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
         problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
 def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    """Warn of keys that never decide, as they contain a key that is preferred. Passes over exact or large tables."""
     if lookup.match == "exact" or len(lookup.table) > MAX_COMPARED_KEYS:
         return
     is_first = lookup.match == "substring_first"
@@ -387,7 +389,7 @@ def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
 
 
 def _lint_defaults(lookup: surface.Lookup, problems: Problems) -> None:
-    """Warn of each entry of a table whose value is the default; do nothing if there is no default."""
+    """Warn of each entry of a table whose value is the default; do nothing without a default."""
     default = lookup.default.value if lookup.default is not None else None
     is_exact = lookup.match == "exact"
     for entry in lookup.table if default is not None else ():

@@ -58,7 +58,7 @@ COMMON_STEP_KEYS = ("name", "op", "sources", "allow")
 
 
 def list_step_keys(operation: OperationSpec) -> tuple[str, ...]:
-    """Return the keys that a step with this operation can have."""
+    """Return the keys that a step with this operation can have, those of every step included."""
     return ("name", "op", *(key.name for key in operation.keys), "sources", "allow")
 
 
@@ -85,9 +85,9 @@ def list_foreign_operations() -> dict[str, Help]:
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    """Return a filter with the conjunction of all conditions; `Broken`, with the problem reported, if there are none.
+    """Return a filter with the conjunction of all conditions of a step; `Broken`, with a report, without any.
 
-    The problem goes into `step.problems`.
+    The problem goes to `step.problems`.
     """
     condition = surface.join_conjuncts([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
@@ -119,7 +119,8 @@ _REVIEW_CONDITION = Key("expr", "review condition", "A condition on the review",
 def build_aggregate_operation(entry: AggregateFunction) -> OperationSpec:
     """Return the operation of compute steps that computes the aggregate `entry` of the formula language.
 
-    If the aggregate takes one of `field` and `expr`, that key is required; if it takes both, a step has exactly one.
+    If the aggregate takes one of `field` and `expr`, that key is required; if it takes both, a step has exactly one of
+    them.
     """
 
     def lower(step: Arguments) -> surface.Operation:

@@ -63,7 +63,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
-    """Yield each step that is no filter, True if it depends on data, and its only value or None."""
+    """Yield each step that is no filter, True if it depends on data, and its only value, else None."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):

@@ -1,7 +1,6 @@
 """Lower the evidence of a condition, one kind after the other, to nodes of `model`.
 
-In: the JSON of an evidence object. Out: the node, or None with every error reported. `KINDS` lists the keys of each kind.
-Source: the reference of evidence types; docs/requests.md.
+In: the JSON of an evidence object. Out: the node, or None with every error reported. Source: docs/requests.md.
 """
 
 from __future__ import annotations

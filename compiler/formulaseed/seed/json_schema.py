@@ -51,7 +51,7 @@ def _build_branch(key: str, word: str, then: JsonSchema) -> JsonSchema:
     return {"if": {"required": [key], "properties": {key: {"const": word}}}, "then": then}
 
 
-def _refer_to(name: str) -> JsonSchema:
+def _build_ref(name: str) -> JsonSchema:
     return {"$ref": f"#/definitions/{name}"}
 
 
@@ -99,7 +99,7 @@ def _build_sections() -> dict[str, JsonSchema]:
     parameters = {
         "type": "object",
         "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
-        "additionalProperties": _refer_to("parameter"),
+        "additionalProperties": _build_ref("parameter"),
         "maxProperties": limits.PARAMETERS,
     }
     handling = {
@@ -112,8 +112,8 @@ def _build_sections() -> dict[str, JsonSchema]:
         _build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
-    filtered = _build_object(sections.FILTER_KEYS, {"keywords": keywords, "allow": _refer_to("allow")})
-    steps = _build_list(_refer_to("step"), limits.STEPS)
+    filtered = _build_object(sections.FILTER_KEYS, {"keywords": keywords, "allow": _build_ref("allow")})
+    steps = _build_list(_build_ref("step"), limits.STEPS)
     output = _build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
         "$schema": _label("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
@@ -127,7 +127,7 @@ def _build_sections() -> dict[str, JsonSchema]:
         ),
         "context": _label(
             f"Further fields of the restaurant, besides {_list_names(standard_fields.CONTEXT)}.",
-            _build_list(_refer_to("context_field"), limits.FIELDS),
+            _build_list(_build_ref("context_field"), limits.FIELDS),
             [{"name": "price_tier", "type": "integer", "nullable": True}],
         ),
         "filter": _label("Which reviews are relevant; without keywords every review is.", filtered),
@@ -143,7 +143,7 @@ def _build_sections() -> dict[str, JsonSchema]:
             _build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
-        "allow": _refer_to("allow"),
+        "allow": _build_ref("allow"),
     }
 
 
@@ -161,8 +161,8 @@ def _build_property() -> JsonSchema:
 def _build_extract() -> dict[str, JsonSchema]:
     """Map each key of `extract` to the schema of its value."""
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
-    fields = _build_list(_refer_to("field"), limits.FIELDS)
-    declared = _build_list(_refer_to("declared"), limits.FIELDS)
+    fields = _build_list(_build_ref("field"), limits.FIELDS)
+    declared = _build_list(_build_ref("declared"), limits.FIELDS)
     further = f"Further metadata of reviews, besides {_list_names(standard_fields.META)}."
     return {
         "fields": _label("The fields to extract, read as `extraction.NAME`.", fields),
@@ -171,7 +171,7 @@ def _build_extract() -> dict[str, JsonSchema]:
         "validity": _label(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
         "examples": _label(
             "Reviewed answers, which a model is shown.",
-            _build_list(_refer_to("example"), limits.REVIEW_EXAMPLES),
+            _build_list(_build_ref("example"), limits.REVIEW_EXAMPLES),
             [{"text": "My throat closed up.", "fields": {"incident_severity": "severe"}}],
         ),
     }
@@ -237,8 +237,8 @@ def _build_declaration(title: str, known: Sequence[str], required: Sequence[str]
         ),
         "reason": _label("Ask a model for the reason, before the value.", {"type": "boolean"}),
         "hint": _build_choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
-        "sources": _refer_to("sources"),
-        "allow": _refer_to("allow"),
+        "sources": _build_ref("sources"),
+        "allow": _build_ref("allow"),
     }
     by_type = [_build_branch("type", name, _build_type_keys(name, known)) for name in types]
     return {"title": title, **_build_object(known, properties, required), "allOf": by_type}
@@ -275,8 +275,8 @@ def _build_step() -> JsonSchema:
         "properties": {
             "name": _label("How later steps and `output` name the value.", _A_NAME),
             "op": _build_choice(operations, "What the step does."),
-            "sources": _refer_to("sources"),
-            "allow": _refer_to("allow"),
+            "sources": _build_ref("sources"),
+            "allow": _build_ref("allow"),
         },
         "required": ["name", "op"],
         "allOf": [_build_branch("op", name, _build_operation(operation)) for name, operation in OPERATIONS.items()],
@@ -312,9 +312,9 @@ def _build_value(key: Key) -> JsonSchema:
     """Return the schema of the values that the `kind` of a key takes; for any other kind that of a formula."""
     match key.kind:
         case "conditions":
-            return _refer_to("conditions")
+            return _build_ref("conditions")
         case "bare conditions":
-            return _refer_to(key.name)
+            return _build_ref(key.name)
         case "literal" | "number":
             return {"type": _LITERAL}
         case "match":
@@ -329,7 +329,7 @@ def _build_value(key: Key) -> JsonSchema:
             }
         case "rules":
             last = {"contains": {"type": "object", "required": ["else"]}}
-            return {**_build_list(_refer_to("rule"), limits.CASE_RULES, least=1), **last}
+            return {**_build_list(_build_ref("rule"), limits.CASE_RULES, least=1), **last}
         case _:
             return _FORMULA
 
@@ -363,7 +363,7 @@ def _build_conditions() -> JsonSchema:
         "type": "object",
         "properties": _build_tests(standard),
         "patternProperties": {
-            f"^({words})\\.{NAME.pattern}$": _label(_TEST, _refer_to("test")),
+            f"^({words})\\.{NAME.pattern}$": _label(_TEST, _build_ref("test")),
             f"^\\${NAME.pattern}$": use,
         },
         "additionalProperties": False,
@@ -378,13 +378,13 @@ def _build_bare_conditions(namespace: str) -> JsonSchema:
         "title": f"Conditions on {namespace}",
         "properties": _build_tests(standard_fields.FIELDS_BY_NAMESPACE.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
-        "additionalProperties": _label(_TEST, _refer_to("test")),
+        "additionalProperties": _label(_TEST, _build_ref("test")),
         "maxProperties": limits.CONDITIONS,
     }
 
 
 def _build_tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
-    return {name: _label(f"{ty.noun.capitalize()}. {_TEST}", _refer_to("test")) for name, ty in standard.items()}
+    return {name: _label(f"{ty.noun.capitalize()}. {_TEST}", _build_ref("test")) for name, ty in standard.items()}
 
 
 def _build_test() -> JsonSchema:

@@ -52,7 +52,10 @@ class FormulaChecker(ExpressionChecker):
         )
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate inside the formula; return an error expression, with the problem reported, if it is wrong."""
+        """Check an aggregate inside the formula; return an error expression, with a report, if it is wrong.
+
+        Over single reviews it does not depend on `facts`.
+        """
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
@@ -178,7 +181,7 @@ class AggregateChecker:
         """Check an aggregate in a formula; return an error expression, with the problem reported, if it is wrong.
 
         The conditions on the way to it become its own if it might fail without them. Reports too many or too long ones.
-        A nullable aggregate whose reviews are known to exist is returned as `typed.Present`. A new one goes to the
+        A nullable aggregate whose reviews are known to exist is returned as `typed.Present`. A new one is passed to the
         scope.
         """
         guards = _list_guards(facts.path) if self._may_fail(node) else []
@@ -254,11 +257,11 @@ class AggregateChecker:
         return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in rest)
 
     def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
-        """Return True if `facts` prove that some reviews meet `conditions`: a count under these, or more, is not 0."""
+        """Return True if `facts` prove that some reviews meet `conditions`: a count under these or more is not 0."""
         for value, known in facts.items():
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
-            aggregate = self.scope.aggregate_of(value)
+            aggregate = self.scope.find_aggregate(value)
             if aggregate is None or not aggregate.entry.counts:
                 continue
             if conditions <= set(typed.conjuncts(aggregate.where)):
@@ -275,7 +278,7 @@ class AggregateChecker:
             case typed.Not(operand):
                 return self._find_proved_reviews(operand, not truth)
             case typed.Comparison(value, (sign,), (typed.Literal(bound),)):
-                aggregate = self.scope.aggregate_of(value)
+                aggregate = self.scope.find_aggregate(value)
                 if aggregate is not None and aggregate.entry.counts:
                     is_some = bound == _NON_EMPTY_COMPARISONS[truth].get(sign)
                     return frozenset(typed.conjuncts(aggregate.where)) if is_some else None

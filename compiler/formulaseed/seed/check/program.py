@@ -141,7 +141,7 @@ class _ProgramChecker:
         Returns none if `count` is no count. Considers the aggregates checked so far. Results are kept in `including`,
         and extended by later aggregates.
         """
-        aggregate = self.scope.aggregate_of(count)
+        aggregate = self.scope.find_aggregate(count)
         if aggregate is None or not aggregate.entry.counts:
             return ()
         known = self.including.get(aggregate) or (self._expand_conjuncts(aggregate.where), 0, ())

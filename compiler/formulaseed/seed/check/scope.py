@@ -111,7 +111,7 @@ class SeedScope(StepScope):
         return text in self.places
 
     def type_of(self, node: ast.Expr) -> Type | None:
-        """Return the type of a field, parameter or earlier step; None for an unknown name and for any other expression.
+        """Return the type of a field, parameter or earlier step; None for an unknown name and for anything else.
 
         Reports nothing. Only a step that was checked without an error is known.
         """
@@ -321,7 +321,7 @@ class SeedScope(StepScope):
         """Return the help for an unknown namespace `prefix` before the name `rest`.
 
         Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` speaks for
-        the step.
+        the step. `per_review` decides which fields come first.
         """
         close = find_closest(prefix, self._namespaces)
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete
@@ -349,10 +349,10 @@ class SeedScope(StepScope):
         return did_you_mean(prefix, self._namespaces, noun="namespaces", rivals=[prefix])
 
     def _build_field_help(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
-        """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there.
+        """Return the help for an unknown field of a namespace; `implied` means that the namespace is not written.
 
         For a dotted name: the field after the first dot, a method, or advice on parts. Else the field of that name in
-        another namespace comes before a similar field of this one.
+        another namespace comes before a similar field of this one. `per_review` decides which namespaces come first.
         """
         if "." in name:
             if name in self._find_fields(name.partition(".")[2], None, per_review=True):

@@ -40,7 +40,7 @@ class StepScope(Scope, ABC):
             rewritten = add_default(aggregate.info.span) if is_call else ""
             self.problems.report(catalogue.default_needed(span, step.name if step is not None else "", user, rewritten))
 
-    def aggregate_of(self, value: typed.Expr) -> typed.Aggregate | None:
+    def find_aggregate(self, value: typed.Expr) -> typed.Aggregate | None:
         """Return the aggregate that a value is, itself or as a step; None for any other value."""
         step = self._find_step(value)
         if step is not None:
@@ -49,7 +49,7 @@ class StepScope(Scope, ABC):
         return value if isinstance(value, typed.Aggregate) else None
 
     def results_of(self, step: str) -> Sequence[Value] | None:
-        """Return the literals that a `const` or `case` step can have as its value, each once; None for any other step.
+        """Return the literals that a `const` or `case` step can have as its value, each once; None for other steps.
 
         Raises `KeyError` if no step checked so far has this name.
         """
@@ -68,7 +68,7 @@ class StepScope(Scope, ABC):
         negative, or the range of `part` or a term is unknown, returns False.
         """
         step = self._find_step(part)
-        aggregate = self.aggregate_of(part)
+        aggregate = self.find_aggregate(part)
         known = part.info.range if step is None else step.range
         if (step is None and aggregate is None) or known is None or known.low < 0:
             return False
@@ -77,7 +77,7 @@ class StepScope(Scope, ABC):
             if term.info.range is None or term.info.range.low < 0:
                 return False
             is_step = step is not None and self._find_step(term) is step
-            is_part = is_part or is_step or _counts_subset(aggregate, self.aggregate_of(term))
+            is_part = is_part or is_step or _counts_subset(aggregate, self.find_aggregate(term))
         return is_part
 
     def _find_terms(self, whole: typed.Expr) -> Iterator[typed.Expr]:
@@ -109,7 +109,7 @@ class StepScope(Scope, ABC):
 
         Returns False, with nothing reported, if `expression` is no aggregate or needs no default.
         """
-        aggregate = self.aggregate_of(expression)
+        aggregate = self.find_aggregate(expression)
         if aggregate is None or not aggregate.needs_default:
             return False
         self.report_default_needed(aggregate, self._find_step(expression), self.current)

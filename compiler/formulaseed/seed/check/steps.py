@@ -46,7 +46,7 @@ class StepChecker:
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
-        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._new_checker(True))
+        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._add_checker(True))
 
     def report_constants(self) -> None:
         """Warn of the comparisons that are always true or false in the steps checked since the last call."""
@@ -78,7 +78,7 @@ class StepChecker:
 
         Stores its size and depth in the scope, and warns of a condition that is constant.
         """
-        checker = self._new_checker(True)
+        checker = self._add_checker(True)
         condition = checker.check_condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
@@ -126,7 +126,7 @@ class StepChecker:
             known = None
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.description, step.sources)
 
-    def _new_checker(self, per_review: bool) -> ExpressionChecker:
+    def _add_checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))
         return self.checkers[-1]
 
@@ -134,7 +134,7 @@ class StepChecker:
         """Return the checked condition, None without one, and True if it has no error. Warns of a constant one."""
         if where is None:
             return None, True
-        checker = self._new_checker(True)
+        checker = self._add_checker(True)
         condition = checker.check_condition(where, facts)
         if condition.info.ty.is_error:
             return condition, False
@@ -143,6 +143,7 @@ class StepChecker:
         return condition, True
 
     def _check_aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
+        """Return the step of an aggregate; None, with the problem reported, if it has an error."""
         aggregate = self.aggregates.check(written, Facts())
         return self._build_aggregate(step, aggregate) if aggregate is not None else None
 
@@ -181,7 +182,7 @@ class StepChecker:
 
         A source that may be null is reported as well.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
@@ -212,7 +213,7 @@ class StepChecker:
 
         Over a formula reference the value becomes a float, and if the rules give numbers a string is an error.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         checked = checker.check(expression, Facts())
         if checked.info.ty.base is Base.NULL:
             self.problems.report(catalogue.always_null(expression.span, "this"))
@@ -239,7 +240,7 @@ class StepChecker:
 
         Reports unreachable rules if no rule has an error.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         facts = Facts()
         rules: list[tuple[Expr, Value]] = []
         is_sound = True

@@ -66,6 +66,7 @@ def find_category_lists(program: nodes.Program) -> set[Symbol]:
 
 
 def _parse_symbol(name: str) -> Symbol:
+    """Return the symbol of a full name such as `meta.stars`. Raises `ValueError` for an unknown namespace."""
     space, _, bare = name.partition(".")
     return Symbol(SymbolKind(space), bare)
 
@@ -175,6 +176,7 @@ def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
 
 
 def _get_string(expression: Expr) -> str:
+    """Return the content of a string literal; empty for any other expression."""
     return expression.value if isinstance(expression, typed.Literal) and isinstance(expression.value, str) else ""
 
 

@@ -95,13 +95,14 @@ def _find_only_value(step: nodes.Step) -> Value:
 
 
 def _find_common_value(values: list[Value]) -> Value:
+    """Return the value that all of `values` are, of one type, or None if they differ."""
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
 def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
-    Rounding around the call is ignored. A difference between a year of the data and a present one is no score.
+    Rounding around the call is ignored. A difference between a year in `years` and one in `present` is no score.
     """
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
@@ -338,6 +339,7 @@ class _TestedValues:
 
 
 def _find_field(expression: Expr) -> Iterator[str]:
+    """Yield the name of the extraction field that an expression is; nothing for any other expression."""
     if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
         yield expression.symbol.name
 

@@ -75,7 +75,7 @@ def is_v1(keys: Collection[str]) -> bool:
 
 
 def is_task_name(name: str) -> bool:
-    """Return True if a task can have this name: printable, with a letter or digit, and usable in a module's file name."""
+    """Return True if a task can have this name: printable, with a letter or digit, and usable in a file name."""
     is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
     return is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS
 
@@ -112,7 +112,7 @@ class Sections(ABC):
 
     @abstractmethod
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
-        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names of fields to types."""
+        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names to types."""
 
     def lower(self) -> surface.Program | None:
         """Lower the document. Returns None, with the problem reported, if it has more steps than a seed may have."""
@@ -392,7 +392,7 @@ class Sections(ABC):
         return nodes.ReviewHandling(max_length, strategy) if max_length and strategy else None
 
     def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
-        """Return the names of the steps to return, each once. Reports an empty list, wrong names and repeated ones."""
+        """Return the names of the steps to return, each once. Reports an empty list, wrong and repeated names."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
         items = self.shape.read_list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')

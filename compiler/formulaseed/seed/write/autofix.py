@@ -50,6 +50,7 @@ def _find_doubtful_uses(fixable: Collection[Diagnostic], program: surface.Progra
 
 
 def _read_name(span: Span) -> str:
+    """Return the name written at `span`, without quotes, `$` and namespace."""
     return _strip_name(span.source.text[span.start : span.end])
 
 

@@ -32,7 +32,7 @@ def check(document: Document, program: surface.Program, problems: Problems) -> n
 def _lint(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
     """Report likely mistakes if the program could be read and checked; then apply the seed's suppressions.
 
-    The suppressions remove warnings from all of `problems`. Without a program only the rest is merged by code.
+    Suppressions remove warnings from all of `problems`, not only new ones. The remaining warnings are merged by code.
     """
     from formulaseed.seed.lint import lint, suppress
 

@@ -107,7 +107,7 @@ class _ProgramChecker:
     def _add_aggregate(self, aggregate: typed.Aggregate, step: nodes.Step | None = None) -> None:
         """Add an aggregate to `partial` if it may have no value; ignore any other.
 
-        It is known by the name of `step`, the step that consists of it, or is itself the key if that is None.
+        `partial` has it as a reference to `step`, the step that consists of it, or as itself if `step` is None.
         """
         if aggregate.entry.empty_value is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate

@@ -158,9 +158,8 @@ class SeedScope(StepScope):
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
         """Return the reference to a field or step; an error expression, with one report, if it has no value here.
 
-        That is so for an unknown name, a filter, and the current or a later step. A step that has an error itself is
-        not reported, nor is a name that may be that of a nameless step. `per_review` is True in a condition or formula
-        on single reviews.
+        Reported are an unknown name, a filter, and the current or a later step, but not a step that has an error itself
+        or a name that may be that of a nameless step. `per_review` is True in a condition or formula on single reviews.
         """
         if "." in name.text:
             return self._resolve_field(name, per_review)
@@ -180,8 +179,8 @@ class SeedScope(StepScope):
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
         """Return the reference to a filter; an error expression, with the problem reported once, if there is none.
 
-        A filter that has an error itself, and a name that a nameless step may have, are not reported. Earlier filters
-        only can be used.
+        Only earlier filters can be used. A filter that has an error itself, and a name that a nameless step may have,
+        are not reported.
         """
         text = name.text
         span = name.span
@@ -320,8 +319,8 @@ class SeedScope(StepScope):
     def _build_namespace_help(self, prefix: str, rest: str, per_review: bool) -> Help:
         """Return the help for an unknown namespace `prefix` before the name `rest`.
 
-        Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` speaks for
-        the step. `per_review` decides which fields come first.
+        Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` puts a step
+        first. `per_review` decides which fields come first.
         """
         close = find_closest(prefix, self._namespaces)
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete

@@ -323,7 +323,7 @@ class RuleReachability:
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _find_covering_rule(self, if_met: Facts) -> str:
-        """Return the reason why an earlier rule takes all of `if_met`; empty if none does or there are too many."""
+        """Return the reason why an earlier rule fires whenever `if_met` hold; empty if none does, or after many."""
         if len(self.before) > MAX_COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):

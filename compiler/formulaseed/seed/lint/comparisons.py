@@ -57,7 +57,7 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_category_lists(program: nodes.Program) -> set[Symbol]:
-    """Return the symbols of the list of categories and of the steps that repeat it, also with a value for null."""
+    """Return the symbols of the list of categories and of steps that repeat it, also with a replacement for null."""
     lists = {_parse_symbol(CATEGORIES)}
     for step in program.steps:
         if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):

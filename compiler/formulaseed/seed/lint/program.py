@@ -63,7 +63,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
-    """Yield each step that is no filter, True if it depends on data, and its only value, else None."""
+    """Yield each step that is no filter, True if it depends on data, and its only value, None if it has several."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
@@ -95,7 +95,7 @@ def _find_only_value(step: nodes.Step) -> Value:
 
 
 def _find_common_value(values: list[Value]) -> Value:
-    """Return the value that all of `values` are, of one type, or None if they differ."""
+    """Return the value that all of `values` have, or None if they differ in value or type."""
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
@@ -141,7 +141,7 @@ def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
 def lint_years(program: nodes.Program, problems: Problems) -> None:
     """Warn of a hard-coded year that a year of the data is subtracted from or must reach, in a formula or a filter.
 
-    A year that closes a period, as in `meta.year < 2023`, stays what it is.
+    A year that closes a period, as in `meta.year < 2023`, is not reported.
     """
     years = find_year_symbols(program)
     constants: _Years = {}
@@ -172,7 +172,7 @@ def _find_input(expression: Expr) -> Symbol | None:
 
 
 def is_year(value: Value) -> TypeGuard[int]:
-    """Return True if a number may be a year that a policy names."""
+    """Return True if a value is an integer, not a boolean, from `FIRST_YEAR` to `LAST_YEAR`."""
     return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
@@ -204,9 +204,10 @@ def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, s
 
 
 def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
-    """Return the year that a year of the data is subtracted from, or the year that is subtracted from one; or none.
+    """Return the year that is the present in `2024 - meta.year` or in `meta.year - 2024`, in a list; else none.
 
-    The latter counts only from `FIRST_PRESENT_YEAR` on. `mentioning` are the ids of the nodes with a year of the data.
+    In the second form the year counts only from `FIRST_PRESENT_YEAR` on. `mentioning` are the ids of the nodes with a
+    year of the data.
     """
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:
@@ -215,7 +216,7 @@ def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Ye
 
 
 def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
-    """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts.
+    """Return the ids of the nodes that contain one of `years`. In `everything` each node must come before its parts.
 
     A year inside an aggregate counts only if the aggregate selects a value.
     """
@@ -268,7 +269,7 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
 
 
 def _get_step_pointer(span: Span) -> str:
-    """Return the pointer to the step that a place is in."""
+    """Return the first two parts of the JSON Pointer of a place: the pointer to its step."""
     return "/".join(span.pointer.split("/")[:3])
 
 

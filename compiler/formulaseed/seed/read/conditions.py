@@ -88,8 +88,8 @@ def lower_conditions(
 ) -> list[ast.Expr] | None:
     """Return the conditions of an object, all of which must hold; None, with the problem reported, for a wrong value.
 
-    Wrong is anything but an object, and one with too many entries. A wrong entry is reported, and becomes `ast.Invalid`
-    in the list. With a `namespace`, keys are bare names of its fields; else they are full names.
+    That is anything but an object, or an object with too many entries. A wrong entry is reported, and becomes
+    `ast.Invalid` in the list. With a `namespace`, keys are bare names of its fields; else they are full names.
     """
     if not isinstance(value, JsonObject):
         shape.report_wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
@@ -200,7 +200,7 @@ class _ConditionReader:
         return [self._read_operator(subject, member) for member in value.members]
 
     def _read_operator(self, subject: ast.Name, member: Member) -> ast.Expr:
-        """Return the comparison of one operator with its value. Reports an unknown one: then `ast.Invalid`."""
+        """Return the comparison of one operator with its value; `ast.Invalid`, reported, if it is unknown."""
         operator = member.key.value
         if operator in OPERATORS:
             return self._read_comparison(subject, operator, member.value)
@@ -213,7 +213,7 @@ class _ConditionReader:
         return ast.Comparison(subject.span, subject, (operator,), (operand,))
 
     def _read_list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
-        """Return the list of an `in`. Reports any other value, an empty or too long list: then `ast.Invalid`."""
+        """Return the list of an `in`; `ast.Invalid`, reported, if it is no list, empty or too long."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
             self.shape.report_wrong_type(value, "`in`", "a list", example)

@@ -157,7 +157,7 @@ class Arguments:
     # --- the rules of a case
 
     def read_rules(self, key: str, value: JsonValue) -> bool:
-        """Read the rules of a case into `rules`, and the last one's `else` into `otherwise`. Reports every problem.
+        """Read the rules of a case into `rules`, and the `else` of the last one into `otherwise`. Reports problems.
 
         Returns False if it is no list or too long, or if a rule is no object or has no usable `when`. A missing,
         repeated or early `else` is reported, and the result may be True.

@@ -215,8 +215,8 @@ class _FormulaReader:
     def _lower_name(self, node: ast.Name, loop: str | None) -> ast.Expr:
         """Return a name in place of a value; `ast.Invalid`, with the problem reported, if it is no single value.
 
-        No values are the variable of the loop around it, `loop`, the list of reviews, and a review's field without a
-        loop variable. An unknown bare name is returned for the checker to report.
+        That is the variable of the loop around it, `loop`, the list of reviews, or a review's field without a loop
+        variable. An unknown bare name is returned for the checker to report.
         """
         text = node.text
         span = node.span
@@ -232,7 +232,7 @@ class _FormulaReader:
         return node
 
     def _lower_dotted_name(self, node: ast.Name, space: str, rest: str, loop: str | None) -> ast.Expr:
-        """Return a name in the namespace `context` or `param`; `ast.Invalid`, with a report, for any other.
+        """Return a name in `context` or `param`; `ast.Invalid`, with a report, for any other namespace.
 
         A field of a review in these namespaces is reported, too. Other unknown names in them are left to the checker.
         """
@@ -255,7 +255,7 @@ class _FormulaReader:
         return self._report(catalogue.unknown_namespace(node.span, space, help), node.text)
 
     def _lower_subscript(self, node: ast.Subscript, loop: str | None) -> ast.Expr:
-        """Return the field that `e['field']` reads, if `e` is `loop`. Reports any other subscript: `ast.Invalid`."""
+        """Return the field that `e['field']` reads, if `e` is `loop`; otherwise `ast.Invalid`, with a report."""
         value = node.value
         index = node.index
         key = index.value if isinstance(index, ast.Literal) and isinstance(index.value, str) else None

@@ -139,9 +139,9 @@ def find_dependency_order(program: surface.Program) -> tuple[list[int], list[sur
 
 
 def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> Plain:
-    """Return a copy of the seed with its steps sorted; the seed itself, with the cycle reported, if they form one.
+    """Return a copy of the seed with its steps sorted; the seed itself, with a report, if steps form a cycle.
 
-    Raises `AssertionError` if `seed` is no object or its steps are no list.
+    Raises `AssertionError` if `seed` is no object or its steps are no list, `KeyError` if it has no steps.
     """
     assert isinstance(seed, dict)
     compute = seed[program.steps_key]

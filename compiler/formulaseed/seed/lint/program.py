@@ -206,8 +206,7 @@ def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, s
 def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
     """Return the year that is the present in `2024 - meta.year` or in `meta.year - 2024`, in a list; else none.
 
-    In the second form the year counts only from `FIRST_PRESENT_YEAR` on. `mentioning` are the ids of the nodes with a
-    year of the data.
+    In the second form only from `FIRST_PRESENT_YEAR` on. `mentioning` has the ids of the nodes with a year of the data.
     """
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:

@@ -68,7 +68,7 @@ class SeedChange:
         return {"what" if name == "part" else name: value for name, value in asdict(self).items()}
 
     def sentence(self) -> Paragraph:
-        """Return the change as a sentence for a page, without the lines that differ."""
+        """Return the change as a sentence for a page, with its place and affected steps, without changed lines."""
         is_only_one = self.part in (self.name, f"{self.name}s")  # a seed has one prompt, which needs no name
         parts = [f"{self.kind}: ", self.part.replace("_", " ")]
         if not is_only_one and self.kind != "reordered":
@@ -92,7 +92,10 @@ class SeedChanges:
         return tuple(change for change in self.all if change.category == category)
 
     def build_blocks(self) -> Iterator[Block]:
-        """Yield every change with the lines that differ, under a heading for each category."""
+        """Yield every change with the lines that differ, under a heading for each category that has changes.
+
+        At most `_MAX_CHANGED_LINES` lines of each side are included. The lines of reordered parts are left out.
+        """
         for category, title in _TITLES.items():
             changes = self.select(category)
             if changes:
@@ -111,6 +114,7 @@ class SeedChanges:
 
 
 def _cut_lines(lines: _TextLines) -> _TextLines:
+    """Return at most the first `_MAX_CHANGED_LINES` lines, and a line with the number of the rest if there are more."""
     more = len(lines) - _MAX_CHANGED_LINES
     return lines if more <= 0 else (*lines[:_MAX_CHANGED_LINES], f"… {more:,} more")
 
@@ -167,7 +171,10 @@ class _SeedComparison:
     # --- steps
 
     def _compare_steps(self) -> Iterator[SeedChange]:
-        """Yield the removed, added, changed and renamed steps, and those that spell the same definition differently."""
+        """Yield the removed, added, changed and renamed steps, and those that spell the same definition differently.
+
+        Removed steps come first, in the old order; then the others, in the new order. A step has at most one change.
+        """
         old_steps = {step.name: step for step in self.old.program.steps}
         old_names = {new: old for old, new in self.new_names.items()}
         for name, step in old_steps.items():
@@ -195,9 +202,10 @@ class _SeedComparison:
     def _compare_declarations(
         self, kind: SymbolKind, old: Sequence[_Declared], new: Sequence[_Declared]
     ) -> Iterator[SeedChange]:
-        """Yield the changes of the parameters, or of the declared fields of one kind.
+        """Yield the changes of the parameters, or of the declared fields of one kind, matched by name.
 
-        The order matters only for extraction fields: the model is asked about them in this order.
+        The order matters only for extraction fields, since the model is asked about them in this order. A removed
+        declaration affects steps of the old seed, any other those of the new one.
         """
         before = {declared.name: _format_declaration(declared) for declared in old}
         after = {declared.name: _format_declaration(declared) for declared in new}
@@ -226,7 +234,10 @@ class _SeedComparison:
     # --- outputs and cosmetic changes
 
     def _compare_outputs(self) -> Iterator[SeedChange]:
-        """Yield the outputs that were removed, renamed, added or reordered, or that have another type."""
+        """Yield the outputs that were removed, renamed, added or reordered, or that have another type.
+
+        Another order is a change only if both seeds have outputs with the same names.
+        """
         old, new = self.old.program.output, self.new.program.output
         renamed = {self.new_names[name]: name for name in old if name in self.new_names and name not in new}
         for name in old:
@@ -247,7 +258,10 @@ class _SeedComparison:
             yield SeedChange("outputs", "outputs", "reordered", "output", old, new)
 
     def _compare_cosmetics(self) -> Iterator[SeedChange]:
-        """Yield the changes of name, version, description and keys without effect, and another order of the steps."""
+        """Yield the changes of name, version, description and keys without effect, and another order of the steps.
+
+        Only the steps that both seeds have are compared for their order, renamed ones by their new names.
+        """
         for part, before, after in self._find_changed_attributes(_COSMETIC_ATTRIBUTES):
             yield SeedChange("cosmetic", part, _choose_kind(before, after), part, *_diff_lines(before, after))
         for key in _COSMETIC_KEYS:
@@ -273,6 +287,7 @@ class _SeedComparison:
 def _build_step_change(
     category: Category, kind: Kind, step: nodes.Step, before: _TextLines, after: _TextLines, affects: _TextLines = ()
 ) -> SeedChange:
+    """Return a change of `step`, which is a step of the new program or, if it was removed, of the old one."""
     part = "filter" if isinstance(step.operation, nodes.Filter) else "step"
     line, column = step.span.source.position(step.span.start)
     place = f"{step.span.source.name}:{line}:{column}"
@@ -298,6 +313,7 @@ def _choose_declaration_category(kind: SymbolKind, affects: _TextLines, lines: _
 
 
 def _choose_kind(before: _TextLines, after: _TextLines) -> Kind:
+    """Return whether a part was `changed`, `added` (no lines before) or `removed` (no lines after)."""
     if before and after:
         return "changed"
     return "added" if after else "removed"
@@ -371,7 +387,7 @@ def _format_type(ty: Type) -> _TextLines:
 
 
 def _format_attribute(value: object) -> _TextLines:
-    """Return the value of a program's attribute as lines: one for each element, dataclass field or line of text."""
+    """Return a program's attribute as lines, one for each element, field or line; none if it is None or empty."""
     if value is None or value == "":
         return ()
     if isinstance(value, tuple):

@@ -58,7 +58,7 @@ class Constant:
 
 
 def move_number(value: int | float, share: float, *, is_year: bool) -> int | float:
-    """Return `value` moved up, or down if `share` is negative, by that share of its size.
+    """Return `value` moved up, or down if `share` is negative, by that share of its size: 0.1 is ten percent.
 
     An integer stays an integer and moves by at least 1, a year by exactly 1. The float 0.0 does not move.
     """
@@ -69,7 +69,11 @@ def move_number(value: int | float, share: float, *, is_year: bool) -> int | flo
 
 
 def find_constants(seed: FormulaSeed) -> list[Constant]:
-    """Return every numeric constant of the steps, in the order of the file."""
+    """Return every numeric constant of the steps, in the order of the file, each one once.
+
+    Leaves out numbers that are not written in the file, such as those that the compiler computed from several
+    constants.
+    """
     program = seed.program
     tree = seed.document.tree
     surface_program = SEED.parse(seed.document, Problems())
@@ -96,7 +100,7 @@ _WrittenLiteral = tuple[str, object, str, Span]
 
 
 def _find_expression_literals(program: nodes.Program) -> Iterator[_WrittenLiteral]:
-    """Yield the literals of all expressions of the steps; the enclosing text of each is its parent expression."""
+    """Yield all literals in expressions of the steps; the enclosing text of each is its parent expression."""
     for step in program.steps:
         for whole in step.expressions():
             stack: list[tuple[Expr, Expr]] = [(whole, whole)]

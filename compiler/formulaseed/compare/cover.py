@@ -120,6 +120,7 @@ class Coverage(RenderedDocument):
         return shorten(f"Coverage({self.seed!r}, {self.reached_count} of {len(self.items)} parts reached)")
 
     def _blocks(self) -> Iterator[Block]:
+        """Yield the summary, then a table of the parts never reached and one of those reached, unless empty."""
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
@@ -163,7 +164,8 @@ def measure_coverage(
 ) -> Coverage:
     """Count how often restaurants reach the parts of a loaded seed; add restaurants and lines that fail to `failures`.
 
-    A restaurant that fails at a step counts for the parts that it reached before. Raises `DataError` for a wrong parameter.
+    A restaurant that fails at a step counts for the parts that it reached before. `parameters` override the seed's
+    defaults. Raises `DataError` for a wrong parameter.
     """
     program = seed.program
     evaluator = compile_evaluator(seed)
@@ -189,13 +191,14 @@ def measure_coverage(
 def _count_values(
     program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_PartKey]
 ) -> None:
-    """Add the field values of a restaurant and its reviews to `counts`.
+    """Add the field values of a restaurant and its reviews to `counts`; numbers are not counted.
 
-    `evaluation` has the values of the fields that steps use, defaults included. An extraction field that no step uses is read
-    from `rows`.
+    `evaluation` has the values of the fields that steps use, defaults included. An extraction field that no step uses
+    is read from `rows`.
     """
 
     def count(symbol: Symbol, value: object) -> None:
+        """Add 1 to the count of a field's value, unless the value is a number or a list."""
         if isinstance(value, str | bool | None):  # numbers are no parts: only values that a seed can list are
             counts[symbol, value] += 1
 
@@ -256,6 +259,7 @@ def _find_watched_expressions(program: nodes.Program, parts: Iterable[_CoverageP
 
 
 def _can_replace_null(node: Expr) -> TypeGuard[typed.Call]:
+    """Return True if the expression is a call of a function that gives another value for null."""
     return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 

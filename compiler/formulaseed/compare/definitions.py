@@ -27,7 +27,11 @@ class DefinitionKeys:
         self.steps = {step.name: step for step in program.steps}
 
     def build_key(self, step: nodes.Step) -> Hashable:
-        """Return the definition of `step` as a key, which does not contain the step's own name."""
+        """Return the definition of `step` as a key, which does not contain the step's own name.
+
+        A constant has the key of a formula that is only that literal. The order of a table counts only if its first
+        match wins.
+        """
         match step.operation:
             case nodes.Filter(condition):
                 return "filter", self._build_expression_key(condition)
@@ -47,7 +51,11 @@ class DefinitionKeys:
                 return "case", rule_keys, _build_literal_key(otherwise)
 
     def _build_expression_key(self, expression: Expr) -> Hashable:
-        """Return an expression as nested tuples, with the new names of the steps and filters that it reads."""
+        """Return an expression as nested tuples, with the new names of the steps and filters that it reads.
+
+        Source positions and the null checks that the checker added make no difference. A step without a new name
+        keeps its own, marked with `?`.
+        """
         match expression:
             case typed.Literal(value):
                 return _build_literal_key(value)
@@ -76,7 +84,10 @@ def _build_literal_key(value: Value) -> Hashable:
 
 
 def format_definition(step: nodes.Step) -> tuple[str, ...]:
-    """Return the definition of a step as lines to compare one by one: one for each rule of a `case` or key of a `lookup`."""
+    """Return the definition of a step as lines to compare one by one: of a `case` and a `lookup` several.
+
+    A `case` has a line for each rule, a `lookup` for its source, each key and its default. Other steps have one line.
+    """
     match step.operation:
         case nodes.Lookup(source, table, match, has_default, default):
             entries = [f"{literal_text(key)}: {literal_text(value)}" for key, value in table]

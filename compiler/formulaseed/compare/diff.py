@@ -115,9 +115,11 @@ class Difference(RenderedDocument):
         return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
     def _blocks(self) -> list[Block]:
+        """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
         return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *self._build_restaurants()]
 
     def _build_headline(self) -> Paragraph:
+        """Return a sentence with both seeds, and the number of changes of each category that has some."""
         counts = {words: len(self.changes.select(category)) for category, words in _COUNT_WORDS.items()}
         summary = ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "they say the same"
         return sentence(*self.old.format_name(), " → ", *self.new.format_name(), f": {summary}.")
@@ -133,6 +135,7 @@ class Difference(RenderedDocument):
         yield from self.outcomes.build_summary()
 
     def _build_restaurants(self) -> Iterable[Block]:
+        """Return the tables of restaurants with other results; nothing if no restaurants were compared."""
         return self.outcomes.build_restaurant_tables() if self.outcomes is not None else ()
 
 
@@ -208,5 +211,6 @@ def compare_seeds(
 
 
 def _describe_seed(seed: FormulaSeed, parameters: ParameterValues) -> ComparedSeed:
+    """Return the file, hash, task, version and parameters of a seed; no parameters if they are None."""
     file = seed.document.source.name
     return ComparedSeed(file, seed.sha256, seed.task_name, seed.program.version, dict(parameters or {}))

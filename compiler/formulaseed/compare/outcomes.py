@@ -74,6 +74,7 @@ class RestaurantChange:
 
 
 def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
+    """Return a pair as an object with the keys `old` and `new`."""
     return {"old": pair[0], "new": pair[1]}
 
 
@@ -110,7 +111,10 @@ class Outcomes:
         return Counter(change.diverges_at for change in self.changes)
 
     def rank_changes(self) -> list[RestaurantChange]:
-        """Return the restaurants whose results differ: other verdicts first, then by the change of the score, largest first."""
+        """Return the restaurants whose results differ: other verdicts first, then the largest changes of the score.
+
+        Those without a change of the score come last; those with the same change are in the order of their ids.
+        """
         score = self.score
 
         def build_order(change: RestaurantChange) -> tuple[bool, float, str]:
@@ -127,6 +131,7 @@ class Outcomes:
         return next(iter((*self._find_changed_numbers(), *self.pairing.numeric_outputs)), None)
 
     def _find_changed_numbers(self) -> list[str]:
+        """Return the numeric outputs that changed for at least one restaurant, in the order of the pairing."""
         changed = {name for change in self.changes for name in change.changed}
         return [name for name in self.pairing.numeric_outputs if name in changed]
 
@@ -168,7 +173,10 @@ class Outcomes:
         return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
     def _build_number_row(self, output: str) -> tuple[str, ...]:
-        """Return the row of a numeric output: how many restaurants' values changed, and how far."""
+        """Return the row of a numeric output: the number of changed values, mean change, largest rise and fall.
+
+        Changes from or to null are counted, but not measured; "-" is in place of a number that there is not.
+        """
         pairs = [change.outputs[output] for change in self.changes if output in change.changed]
         changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
         if not changes:  # one value of each pair is null
@@ -184,7 +192,10 @@ class Outcomes:
         )
 
     def build_restaurant_tables(self) -> Iterator[Block]:
-        """Yield a table of the restaurants with other results, and one that counts the steps at which they diverge first."""
+        """Yield a table of the restaurants with other results, and one of the steps at which they diverge first.
+
+        The first table has at most `_MAX_LISTED_RESTAURANTS` restaurants. Yields nothing if no restaurant differs.
+        """
         changes = self.rank_changes()
         score = self.score
         if not changes:
@@ -212,6 +223,7 @@ class Outcomes:
 
 
 def _format_verdict_cell(verdict: str | None) -> str:
+    """Return the cell of a verdict; None is that of a restaurant that failed."""
     return "(failed)" if verdict is None else InlineCode(verdict)
 
 
@@ -257,9 +269,10 @@ def compare_outcomes(
     new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
 ) -> Outcomes:
-    """Evaluate every restaurant with both seeds and compare the results; add restaurants and lines that fail to `failures`.
+    """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
 
-    `new_lines` are the rows of the new seed, None if both seeds use `lines`.
+    Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
+    `lines`. A restaurant with rows for one seed only fails with the other seed.
     """
     matrix: Counter[Verdicts] = Counter()
     changes: list[RestaurantChange] = []
@@ -286,7 +299,8 @@ def _pair_restaurants(
 ) -> Iterator[_RestaurantPair]:
     """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
 
-    If `new_lines` is None, each restaurant is paired with itself. Adds lines that cannot be read to `failures`.
+    If `new_lines` is None, each restaurant is paired with itself; otherwise all of `new_lines` is read into memory
+    first. Adds lines that cannot be read to `failures`.
     """
     restaurants = _read_rows(old, lines, failures, duplicates)
     if new_lines is None:
@@ -312,7 +326,10 @@ def _read_rows(
 
 
 def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant | None) -> _StepValues:
-    """Evaluate a restaurant, or fail at "(extraction)" if it is None; errors are returned, not raised."""
+    """Return a restaurant's step values, or its error and where it occurred; errors are returned, not raised.
+
+    A `restaurant` that is None fails at `_NO_ROWS`; one whose rows are invalid fails at `_NOT_EVALUATED`.
+    """
     if restaurant is None:
         return _StepValues(None, _NO_ROWS, DataError(f"there are no rows for the {setting.name} seed"))
     try:
@@ -343,6 +360,10 @@ def _add_failures(
 def _compare_restaurant(
     restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
 ) -> RestaurantChange:
+    """Return the two verdicts and outputs of a restaurant, the outputs that changed, and the first step that differs.
+
+    If it fails with either seed, there are no outputs, and the verdict with that seed is None.
+    """
     pairs: dict[str, tuple[Value, Value]] = {}
     if before.values is not None and after.values is not None:
         pairs = {name: (before.values[old_name], after.values[name]) for name, old_name in pairing.old_names.items()}
@@ -364,7 +385,10 @@ def _compare_restaurant(
 
 
 def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
-    """Return the first differing step on which a changed output depends through differing steps; "" if `changed` is empty."""
+    """Return the first differing step on which a changed output depends; empty if `changed` is empty.
+
+    The steps between it and the output must differ, too; the output itself counts. The order is that of the new seed.
+    """
     stack = list(changed)
     causes = set(changed)
     while stack:

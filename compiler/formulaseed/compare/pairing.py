@@ -78,7 +78,7 @@ def rank_numeric_outputs(
 ) -> tuple[str, ...]:
     """Return the numeric ones of `outputs`: first those that the verdict tests, then the others, the last output first.
 
-    Without a verdict, `output` alone is returned if it is set.
+    If `verdict` is None, they are not ranked but reversed; if `output` is set, only that one is returned.
     """
     steps = {step.name: step for step in program.steps}
     numeric = [name for name in outputs if steps[name].ty.is_numeric]

@@ -163,6 +163,7 @@ class Sensitivity(RenderedDocument):
         return shorten(f"Sensitivity({self.seed!r}, {len(self.numbers)} numbers moved by {self.by:g}%)")
 
     def _blocks(self) -> Iterator[Block]:
+        """Yield the summary, a table of the first `_MAX_RANKED` numbers with an effect, and the skipped variants."""
         effective = [number for number in self.numbers if number.has_effect]
         moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
         rest = f"{len(self.numbers) - len(effective)} change nothing"
@@ -300,6 +301,7 @@ class _MovableNumber:
 
 
 def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
+    """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
     for constant in find_constants(seed):
 
         def evaluate(value: int | float, replace: Callable[[int | float], Source] = constant.replace_with) -> Variant:
@@ -313,7 +315,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[
 
 
 def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
-    """Yield the numeric parameters with the values that the caller set, else with their defaults."""
+    """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
     for parameter in seed.program.parameters:
         value = baseline.parameters.get(parameter.name, parameter.default)
         if not is_number(value):
@@ -369,10 +371,7 @@ class _Baseline:
             self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))
 
     def evaluate(self, value: int | float, module: GeneratedModule, arguments: tuple[Any, ...]) -> Variant:
-        """Evaluate every restaurant with the variant's module and arguments, and compare the outputs with the original ones.
-
-        `value` is the moved number, which the result names. `arguments` are the module's parameters, at most one object.
-        """
+        """Evaluate all restaurants with `module` and `arguments`; return the differences as the variant of `value`."""
         flips: Counter[tuple[str | None, str | None]] = Counter()
         changes: dict[str, tuple[float, str]] = {}
         for restaurant in self.restaurants:

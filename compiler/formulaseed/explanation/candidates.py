@@ -40,7 +40,11 @@ class CandidateReviews:
     counted: Mapping[str, Sequence[int]]
 
     def make_candidates(self, places: Iterable[int]) -> Iterator[Candidate]:
-        """Yield candidates for each step over reviews, then copies of the rows at `places`."""
+        """Yield candidate reviews for each step with requirements, then copies of the rows at `places`.
+
+        For each step: a copy of the latest review that the step counts, if it counts any, then the latest review of
+        all, changed to meet the step's requirements. Duplicates are not removed.
+        """
         for step, requirements in self.dependencies.requirements.items():
             if counted := self.counted.get(step):
                 yield self._copy_review(max(counted, key=self._date_key))
@@ -48,7 +52,10 @@ class CandidateReviews:
         yield from map(self._copy_review, places)
 
     def describe(self, candidate: Candidate) -> str:
-        """Return a candidate in words: the fields that were set, and the others that the verdict depends on."""
+        """Return a candidate in words: the fields that were set, then the other fields that the verdict depends on.
+
+        At most `_MAX_NAMED_FIELDS` of the other fields are named. An unchanged copy is described as `like <review>`.
+        """
         meta = _add_year_and_month(candidate.row.get("meta") or {})
         row = {"extraction": candidate.row.get("extraction") or {}, "meta": meta}
         copied = [field for field in self.dependencies.fields if field not in candidate.set]
@@ -70,11 +77,16 @@ class CandidateReviews:
         return " ".join(parts)
 
     def _copy_review(self, place: int) -> Candidate:
-        """Return an existing review as a candidate."""
+        """Return the review at position `place` as a candidate, with no field set."""
         return Candidate(self.rows[place], review_name(self.rows[place], place))
 
     def _adapt_latest(self, requirements: Sequence[FieldRequirement]) -> Candidate:
-        """Return the latest review, changed so that it meets the requirements."""
+        """Return the latest review, or neutral values, as a candidate with fields set to meet `requirements`.
+
+        An exact requirement is always set; another one only if the review does not meet it yet. Of several
+        requirements for a field the first wins. The date becomes the first day of the row's year and month; an
+        invalid month becomes 1.
+        """
         row = {section: dict(values) for section, values in self._base.items()}
         changed: dict[Field, Value] = {}
         for requirement in requirements:
@@ -91,7 +103,7 @@ class CandidateReviews:
         return Candidate({"review_id": "(one more)", **row}, source, changed)
 
     def _date_key(self, place: int) -> str:
-        """Return a string that sorts reviews by date; empty if the date is unknown."""
+        """Return a string that sorts reviews by date or, without one, year and month; empty if both are unknown."""
         meta = self.rows[place].get("meta") or {}
         date, year, month = (meta.get(name) for name in ("date", "year", "month"))
         if isinstance(date, str):
@@ -102,12 +114,15 @@ class CandidateReviews:
 
     @cached_property
     def _latest(self) -> int:
-        """The position of the latest review. There must be one."""
+        """The position of the latest review, the first of several. Raises `ValueError` if there are no reviews."""
         return max(range(len(self.rows)), key=self._date_key)
 
     @cached_property
     def _base(self) -> dict[str, dict[str, Any]]:
-        """The sections of the latest review, its date as year and month; neutral ones if there is no review."""
+        """The `extraction` and `meta` of the latest review, with the year and month of its date in place of the date.
+
+        If there is no review, each field has its first possible value or its default, and `meta` is `_NEUTRAL_META`.
+        """
         if not self.rows:
             fields = self.dependencies.program.fields
             neutral = {field.name: field.values[0].name if field.values else field.default for field in fields}
@@ -127,7 +142,7 @@ def review_name(row: Row, place: int) -> str:
 
 
 def _add_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of metadata with the year and the month of its date, if it has one."""
+    """Return a copy of `meta`; if it has a valid `date`, that date's year and month replace its own."""
     date = meta.get("date")
     year_and_month = _parse_iso_date(date) if isinstance(date, str) else None
     if year_and_month is None:

@@ -36,9 +36,10 @@ class Contributions:
     hidden: Set[str]
 
     def describe(self, driver: str | None) -> str | None:
-        """Return a sentence with the counts, and the value that the step `driver` has without the reviews of each.
+        """Return a sentence with the counts that are not 0, and the value of `driver` without the reviews of each.
 
-        The counts that change it most come first. Returns None if there are fewer than two counts.
+        The counts that change that value most come first; without a numeric `driver` they keep the seed's order and
+        have no such value. At most `_MAX_NAMED_COUNTS` are named. Returns None if there are fewer than two counts.
         """
         counts = self._find_counts()
         nonzero = [name for name in counts if self.record.value_of(name)]
@@ -68,16 +69,20 @@ class Contributions:
         return f"{text}."
 
     def _compute_values_without(self, driver: str | None, counts: Sequence[str]) -> dict[str, float]:
-        """Return the value of `driver` without the reviews of each count.
+        """Return the value of `driver` without the reviews of each count, by name; infinity if it has no value.
 
-        Empty if `driver` is None or no number, if there is only one count, or if there are too many.
+        Empty if `driver` is None or not a number, if there is only one count, or if there are over
+        `_MAX_COMPARED_COUNTS`.
         """
         if driver is None or not is_number(self.record.value_of(driver)) or not 1 < len(counts) <= _MAX_COMPARED_COUNTS:
             return {}
         return {name: self._compute_value_without(driver, name) for name in counts}
 
     def _find_counts(self) -> list[str]:
-        """Return the steps that count certain reviews, and the sums of such steps, in the seed's order."""
+        """Return the names of steps that count reviews under a condition, and of sums of these, in the seed's order.
+
+        Hidden steps, and aggregates that count all reviews, are left out.
+        """
         counts: list[str] = []
         for step in self._sort_steps():
             operation = step.operation
@@ -96,7 +101,11 @@ class Contributions:
         return [step for name, step in self.record.steps.items() if name in names]
 
     def _compute_value_without(self, driver: str, count: str) -> float:
-        """Return `driver` as if the reviews counted by the step `count` did not exist; infinity if it then has no value."""
+        """Return `driver` as if the reviews that `count` counts did not exist; infinity if it then is no number.
+
+        Infinity, too, if the evaluation then fails. Only the reached steps are evaluated again, and not in the
+        record.
+        """
         removed = self._find_places(count)
         evaluation = Evaluation(dict(self.record.evaluation.shared), [])
         try:
@@ -113,7 +122,7 @@ class Contributions:
         return value if is_number(value) else math.inf
 
     def _find_places(self, name: str) -> set[int]:
-        """Return the positions of the reviews that a count counts, or those that it adds up."""
+        """Return the positions of the reviews that a count counts or, for a sum, any of its counts."""
         aggregate = self.record.steps[name].aggregate
         if aggregate is not None:
             return {*self.observer.terms[aggregate]}
@@ -121,7 +130,7 @@ class Contributions:
 
 
 def _is_sum(expression: typed.Expr, names: Sequence[str]) -> bool:
-    """Return True if an expression adds up steps of `names`, and nothing else."""
+    """Return True if an expression is one of the steps `names`, or adds up such steps with `+` and nothing else."""
     if isinstance(expression, typed.Binary):
         sides = (expression.left, expression.right)
         return expression.operator == "+" and all(_is_sum(side, names) for side in sides)

@@ -56,7 +56,11 @@ class ChangeSearch:
     _values: _Values = field(default_factory=dict)
 
     def find_changes(self) -> list[Change]:
-        """Return changes that lead to another verdict, the smallest first; none if the restaurant has no verdict."""
+        """Return a selection of changes that lead to another verdict: the fewest reviews first, parameters last.
+
+        Empty if the rows are invalid or the evaluation fails. Sets `_parsed` and `_values`. Evaluates the restaurant
+        many times.
+        """
         try:
             self._parsed = self.evaluator.parse_rows(self.rows)
         except DataError:
@@ -69,10 +73,7 @@ class ChangeSearch:
         return _select_changes(changes)
 
     def _sort_key(self, change: Change) -> tuple[bool, float, int]:
-        """Return a key that sorts parameters last, then by the number of reviews or the value, then by distance of verdicts.
-
-        The distance is that in the policy's order.
-        """
+        """Return a key that sorts by kind, parameters last, then by `number`, then by distance of the verdicts."""
         order = list_verdicts(self.dependencies.verdict)
         places = [order.index(verdict) for verdict in (change.verdict, self._verdict) if verdict in order] or [0]
         return change.kind == "parameter", change.number, abs(places[0] - places[-1])
@@ -105,7 +106,8 @@ class ChangeSearch:
     def _max_worth_trying(self, fewest: Mapping[Value, int], limit: int) -> int:
         """Return the largest number of reviews, up to `limit`, that may give a smaller change to some other verdict.
 
-        `fewest` has the fewest reviews that are known to lead to each verdict.
+        `fewest` has the fewest reviews that are known to lead to each verdict. If the possible verdicts are not
+        known, the result is one less than the smallest of these.
         """
         other_verdicts = [verdict for verdict in list_verdicts(self.dependencies.verdict) if verdict != self._verdict]
         known = [fewest.get(verdict, limit + 1) for verdict in other_verdicts]
@@ -116,7 +118,8 @@ class ChangeSearch:
     ) -> Change:
         """Return the data of a change to `rows`, or of a parameter to `number`, which gives the values `after`.
 
-        `details` are further attributes of `Change`.
+        `details` are further attributes of `Change`. Its `effects` are the decisive steps whose values differ from
+        before.
         """
         parameters = self.parameters
         if "parameter" in details:
@@ -137,8 +140,8 @@ class ChangeSearch:
     ) -> Literal["before", "after"] | None:
         """Return "before" or "after": the first side of a change where a step has its default because no review counts.
 
-        Returns None if it has no default on either side, if it is no aggregate, and if its function has a value over no
-        reviews.
+        Returns None if neither side has the default, if the step is no aggregate that the verdict depends on, and if
+        its function has a value without reviews, as a count has.
         """
         aggregate = self.dependencies.aggregates.get(name)
         if aggregate is None or aggregate.entry.empty_value is not None:
@@ -163,7 +166,7 @@ class ChangeSearch:
 
     @cached_property
     def _positions_by_kind(self) -> dict[tuple[Any, ...], list[int]]:
-        """The positions of reviews by their parsed row, so that equal ones are tried once; the most counted first."""
+        """The positions of reviews, grouped so that equal reviews are tried once; those counted most come first."""
         times_counted = Counter(
             place for name in self.dependencies.aggregates for place in self._positions_by_step.get(name, ())
         )
@@ -181,7 +184,11 @@ class ChangeSearch:
     # --- fewer reviews
 
     def _try_fewer(self) -> Iterator[Change]:
-        """Yield changes that leave out reviews: each review whose absence alone changes the verdict, then several together."""
+        """Yield changes that leave out reviews: first single ones that change the verdict, then several together.
+
+        Of equal reviews one is tried, and the text of the change names all of them. For several together, each of the
+        `drivers` is moved up and then down.
+        """
         fewest: dict[Value, int] = {}
         for place, values in self._values_without_one.items():
             if values is None or not self._is_other_verdict(values):
@@ -196,9 +203,10 @@ class ChangeSearch:
             yield from self._try_fewer_towards(driver, direction, fewest)
 
     def _try_fewer_towards(self, driver: str, direction: int, fewest: dict[Value, int]) -> Iterator[Change]:
-        """Yield changes that leave out several reviews, in each step the one that moves the number `driver` most.
+        """Yield changes that leave out several reviews, in each round the one that moves the number `driver` most.
 
-        `direction` is 1 for up, and -1 for down. Updates `fewest`, the fewest reviews that lead to each verdict.
+        `direction` is 1 for up, and -1 for down. Reviews that a new verdict does not need stay in. Yields a change
+        only if it needs fewer reviews than `fewest` has for its verdict, and then updates `fewest`.
         """
         left_out: list[int] = []
         values: _Values = self._values
@@ -222,14 +230,18 @@ class ChangeSearch:
 
     @cached_property
     def _values_without_one(self) -> dict[int, _Values | None]:
-        """Every step's value without one review, for the first of each kind, by its position."""
+        """Every step's value without one review of each kind, by its position; None if the evaluation then fails."""
         places = islice((places[0] for places in self._positions_by_kind.values()), self._max_candidates)
         return {place: self._trace(self._remove_rows([place])) for place in places}
 
     def _choose_left_out(
         self, left_out: Sequence[int], values: _Values, driver: str, direction: int
     ) -> tuple[int, _Values] | None:
-        """Return the position of the review to leave out next, with the values without it; None if no review moves `driver`."""
+        """Return the position of the next review to leave out besides `left_out`, and the values without them.
+
+        The review is the one whose absence moves `driver` most from `values` in `direction`, possibly by 0; the first
+        of equals. Returns None if each one moves it the other way or makes the evaluation fail.
+        """
         first_left = (
             next((place for place in places if place not in left_out), None)
             for places in self._positions_by_kind.values()
@@ -246,7 +258,7 @@ class ChangeSearch:
         return best[1:]
 
     def _minimize(self, left_out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
-        """Return the reviews of `left_out` without which the verdict `after` is not reached, and the values without them."""
+        """Return the reviews of `left_out` whose absence the verdict in `after` needs, and the values without them."""
         needed = [*left_out]
         for place in left_out:
             rest = [other for other in needed if other != place]
@@ -268,7 +280,11 @@ class ChangeSearch:
     # --- more reviews
 
     def _try_more(self) -> Iterator[Change]:
-        """Yield changes that add copies of one candidate review, with the smallest numbers that change the verdict."""
+        """Yield changes that add copies of one candidate review, with the smallest numbers that change the verdict.
+
+        Skips candidates that the seed does not allow or that equal an earlier one; stops after `_max_candidates`. A
+        later candidate must need fewer copies for a verdict than the earlier ones.
+        """
         reviews = CandidateReviews(self.dependencies, self.rows, self._positions_by_step)
         tried: set[tuple[Any, ...]] = set()
         fewest: dict[Value, int] = {}
@@ -295,9 +311,10 @@ class ChangeSearch:
         return ParsedRows([*self._parsed, *[row] * number])
 
     def _find_turns(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of added rows at which the verdict changes, with the values then.
+        """Yield the numbers of added copies of `row` at which the verdict changes, with every step's value.
 
-        Only numbers that are worth trying, below those in `fewest`, which the caller may lower in between.
+        Tries small numbers, then doubles and bisects. Only numbers below those in `fewest` are tried; the caller may
+        lower these while it iterates.
         """
         last: tuple[int, _Values | None] = 0, self._values
         number = 1
@@ -310,7 +327,11 @@ class ChangeSearch:
     def _find_turns_between(
         self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
     ) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of added rows between `low` and `high` at which the verdict changes, found by bisection."""
+        """Yield the numbers of added rows above `low`, up to `high`, at which the verdict changes, by bisection.
+
+        `low` and `high` are numbers with the values there, None if the evaluation fails. Yields nothing if both have
+        the same verdict, or if `high` has no values.
+        """
         if high[1] is None or (low[1] is not None and self._read_verdict(low[1]) == self._read_verdict(high[1])):
             return
         if high[0] - low[0] == 1:
@@ -324,7 +345,10 @@ class ChangeSearch:
     # --- parameters
 
     def _try_parameters(self) -> Iterator[Change]:
-        """Yield the change of each numeric parameter to the nearest value, above and below, that changes the verdict."""
+        """Yield the change of each numeric parameter to the nearest value, above and below, that changes the verdict.
+
+        Skips parameters without a numeric default.
+        """
         for parameter in self.dependencies.program.parameters:
             if not parameter.ty.is_numeric or not isinstance(parameter.default, int | float):
                 continue
@@ -332,6 +356,7 @@ class ChangeSearch:
             for direction in (1, -1):
 
                 def is_turned(value: float, name: str = parameter.name) -> bool:
+                    """Return True if the verdict is another one with `value` for the parameter `name`."""
                     return self._is_other_verdict(self._trace(self._parsed, {**(self.parameters or {}), name: value}))
 
                 value = ParameterSearch(parameter, start, direction, is_turned).find_nearest()
@@ -344,10 +369,10 @@ class ChangeSearch:
 
 
 def _select_changes(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes to list, in the order of `changes`, which are sorted by size.
+    """Return the changes to list, in the order of `changes`, which must be sorted by size.
 
-    Of the changes of one kind to one verdict only the smallest is considered, but all single reviews and parameters. Of these
-    the first for each verdict is listed, then single reviews, then others up to `_MAX_LISTED_CHANGES`.
+    Considers the smallest change of each kind to each verdict, and all single reviews and parameters. Lists the first
+    one for each verdict, up to `_MAX_SINGLE_REVIEWS` single reviews, then others up to `_MAX_LISTED_CHANGES`.
     """
     smallest: dict[tuple[str, object], Change] = {}
     for change in changes:

@@ -72,7 +72,10 @@ class EvidenceFinder:
         )
 
     def _split_reviews(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
-        """Return the positions of the reviews that count, and the other reviews by the conditions that they do not meet."""
+        """Return the positions of the reviews that count, and exclusions with the reviews that do not.
+
+        Reviews that fail the same conditions share an exclusion; the largest comes first.
+        """
         met = self.observer.met[aggregate]
         conditions = {expression_text(condition): condition for condition in next(iter(met), ())}
         counted: list[int] = []
@@ -89,7 +92,11 @@ class EvidenceFinder:
     def _build_exclusion(
         self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]
     ) -> Exclusion:
-        """Return the reviews at `places`, which do not meet the conditions `unmet`, with examples if it is a single one."""
+        """Return the exclusion of the reviews at `places`, which fail the conditions `unmet`.
+
+        If one condition of several fails, `near` describes at most `_MAX_NEAR_REVIEWS` of them, without reviews that
+        some step counts by a condition on the same fields. Otherwise `near` is empty.
+        """
         near: Iterator[str] = iter(())
         if len(unmet) == 1 < len(conditions):
             missed = conditions[unmet[0]]
@@ -107,7 +114,7 @@ class EvidenceFinder:
         )
 
     def _find_counted_by(self, fields: frozenset[Symbol]) -> set[int]:
-        """Return the positions of the reviews that any step counts by a condition on one of these fields. Caches the result."""
+        """Return the positions of the reviews that any step counts by a condition on `fields`. Caches the result."""
         if fields not in self._positions_by_fields:
             places: set[int] = set()
             for step in self.steps:
@@ -121,7 +128,11 @@ class EvidenceFinder:
         return self._positions_by_fields[fields]
 
     def _describe_failure(self, condition: Expr, place: int) -> str:
-        """Return the actual value of a review and the comparison that it fails; the condition if it is no single comparison."""
+        """Return the actual value of a review and the comparison that it fails, such as `meta.stars is 4, not < 3`.
+
+        Returns only the actual value for `!=` and `not in`. For a condition that is not a single comparison of a
+        field, returns that the condition does not hold.
+        """
         row = self.record.evaluation.rows[place]
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
             field = condition.first
@@ -146,7 +157,10 @@ class EvidenceFinder:
         return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _COMMON_FIELDS]
 
     def _build_review(self, place: int, fields: Sequence[Symbol], amount: Any) -> Review:
-        """Return the review at a position as data; `amount` is its term in the aggregate."""
+        """Return the review at a position as data, with the values of `fields` and a quote for extracted ones.
+
+        `amount` is its term in the aggregate; anything but a number becomes None. The date may be a year only.
+        """
         row = self.rows[place]
         values = self.record.evaluation.rows[place]
         meta = row.get("meta") or {}
@@ -170,4 +184,5 @@ class EvidenceFinder:
 
 
 def _field_name(symbol: Symbol) -> str:
+    """Return the name of a field of reviews; metadata with its prefix, such as `meta.stars`."""
     return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)

@@ -35,7 +35,10 @@ class EvidenceWriter:
         self._defined: set[str] = set()
 
     def write(self, evidence: Evidence) -> Iterator[ListItem | Card]:
-        """Yield a step over reviews with the reviews that count, and why others do not."""
+        """Yield a step over reviews: its value, filters not yet defined, the reviews that count, and why others do not.
+
+        What was written is remembered in `self`, only as far as the result is iterated over.
+        """
         line: tuple[str, ...] = (
             InlineCode(evidence.step),
             f" = {format_value(evidence.value)}{describe_count(evidence)}",
@@ -51,7 +54,10 @@ class EvidenceWriter:
         yield from (ListItem(text, 1) for text in (*_describe_others(evidence), *describe_exclusions(evidence)))
 
     def _write_reviews(self, evidence: Evidence) -> Iterator[ListItem | Card]:
-        """Yield a card for each review that was not written before, then the others, those with the same values together."""
+        """Yield a card for each review that is not yet written, then the others, grouped by their new values.
+
+        Marks all reviews as written, including those that the maximums cut off, which become `and 3 more`.
+        """
         new: list[Review] = []
         repeated: dict[str, list[Review]] = {}
         for review in evidence.reviews:
@@ -73,7 +79,10 @@ class EvidenceWriter:
         yield from self._write_repeated(evidence, [*repeated.items()])
 
     def _write_repeated(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[ListItem]:
-        """Yield the reviews that were written before, each group with its new values, which are empty if there are none."""
+        """Yield an item for each group of reviews written before, up to `max_per_step`, and one for the rest.
+
+        `groups` has the new values of each group in words, empty if there are none.
+        """
         for values, reviews in groups[: self._max_per_step]:
             text = f"{self._format_ids(evidence, reviews)} (see above)"
             yield ListItem(f"{text}: {values}" if values else text, 1)
@@ -82,7 +91,7 @@ class EvidenceWriter:
             yield ListItem(f"and {rest} more (see above)", 1)
 
     def _format_ids(self, evidence: Evidence, reviews: Sequence[Review]) -> str:
-        """Return the ids of reviews, each with what it adds to a total, in a list cut after `max_per_step`."""
+        """Return the ids of reviews, for a total with their amounts, in a list that is cut after `max_per_step`."""
         amounts = [(review.review_id, _format_amount(evidence, review)) for review in reviews[: self._max_per_step]]
         ids = ", ".join(f"{name}, {amount}" if amount else name for name, amount in amounts)
         return f"{ids} and more" if len(reviews) > len(amounts) else ids
@@ -94,7 +103,7 @@ def _review_key(review: Review) -> str:
 
 
 def describe_missing(missing: Missing, reviews: int) -> str:
-    """Return a sentence about a missing field, with the number of the `reviews` that lack it."""
+    """Return a sentence about a missing field; for a field of reviews it has how many of all `reviews` lack it."""
     if missing.reviews is None:
         return f"{missing.name} is missing."
     return f"{missing.name} is missing in {missing.reviews:,} of {number_of(reviews, 'review')}."
@@ -145,7 +154,8 @@ def _describe_others(evidence: Evidence) -> Iterator[str]:
 def describe_exclusions(evidence: Evidence) -> Iterator[str]:
     """Yield why reviews do not count: some by name, the rest in groups by all conditions that they do not meet.
 
-    The numbers add up to those of all excluded reviews. Yields nothing if the step has only one condition.
+    The numbers add up to those of all excluded reviews. At most `_MAX_GROUPS` groups have their conditions. Yields
+    nothing if all reviews count, or if the step has only one condition.
     """
     if all(exclusion.conditions == [evidence.condition] for exclusion in evidence.excluded):
         return
@@ -171,7 +181,7 @@ def describe_exclusions(evidence: Evidence) -> Iterator[str]:
 
 
 def list_near_reviews(evidence: Evidence) -> list[str]:
-    """Return some of the reviews that one condition alone leaves out, with their actual values."""
+    """Return at most `MAX_LISTED_REVIEWS` reviews that one condition alone leaves out, with their actual values."""
     return [text for exclusion in evidence.excluded for text in exclusion.near][:MAX_LISTED_REVIEWS]
 
 
@@ -181,13 +191,14 @@ def is_zero(evidence: Evidence) -> bool:
 
 
 def describe_zeros(evidence: Sequence[Evidence]) -> str:
-    """Return a text that lists counts and sums that are 0 because no review counts; there must be at least one."""
+    """Return a text that lists counts and sums that are 0 because no review counts. There must be at least one."""
     *names, last = [part.step for part in evidence]
     listed = f"{', '.join(names)} and {last} are" if names else f"{last} is"
     return f"{listed} 0: none of {number_of(evidence[0].total, 'review')} counts"
 
 
 def _describe_unmet(conditions: Sequence[str]) -> str:
+    """Return in words that none of `conditions` holds, such as `neither a nor b holds`. There must be at least one."""
     match conditions:
         case [single]:
             return f"{single} does not hold"
@@ -198,7 +209,10 @@ def _describe_unmet(conditions: Sequence[str]) -> str:
 
 
 def build_card(review: Review, depth: int, amount: str = "") -> Card:
-    """Return a card for a review, with its date, stars, fields and quote; `amount` is its note."""
+    """Return a card for a review, with its date, stars, fields and quote; missing ones are left out.
+
+    `depth` is the nesting level, from 0. `amount` is the card's note, such as `adds 3`; empty for none.
+    """
     about = [review.date] if review.date else []
     if review.stars is not None:
         noun = "star" if review.stars == 1 else "stars"
@@ -215,6 +229,7 @@ def build_card(review: Review, depth: int, amount: str = "") -> Card:
 
 
 def _format_fields(fields: Mapping[str, Value]) -> str:
+    """Return the names and values of fields in a list; empty if there are none."""
     return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
 
 

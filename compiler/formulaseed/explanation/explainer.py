@@ -77,9 +77,11 @@ class Explainer:
         parameters: Mapping[str, Any] | None,
         run: Mapping[str, Any],
     ) -> Explanation:
-        """Return the explanation of one restaurant, with what would change its verdict.
+        """Return the explanation of one restaurant, with the changes that would lead to another verdict.
 
-        Raises `DataError` for data that the seed does not allow. If a step has no value, the explanation has an `error`.
+        `run` becomes its provenance; `parameters` override the seed's defaults. Raises `DataError` for data that the
+        seed does not allow. If a step fails, the explanation is about that step: `error` is set, and there is no
+        verdict.
         """
         observer = Observer()
         evaluation = prepare_evaluation(self.program, rows, context, parameters)
@@ -120,7 +122,10 @@ class Explainer:
         )
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
-        """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None."""
+        """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.
+
+        The failure has the name of the seed's step and its place in the seed, None if that cannot be found.
+        """
         for step in self.hoisted.steps:
             try:
                 evaluation.evaluate_step(step)
@@ -134,7 +139,11 @@ class Explainer:
         return None
 
     def _describe_step(self, record: EvaluationRecord, step: nodes.Step, defaults: set[str]) -> Step:
-        """Return a step as data. `defaults` are the steps whose value is the seed's default."""
+        """Return a step as data. `defaults` are the names of all steps whose value is the seed's default.
+
+        `with_values` is the formula with values in place of names or, for a case, the condition that holds.
+        `from_defaults` has only steps in branches that were taken.
+        """
         operation = step.operation
         uses = taken_uses = self.uses[step.name]
         with_values = None
@@ -163,9 +172,10 @@ def explain_all(
     parameters: Mapping[str, Any] | None,
     failures: Failures,
 ) -> Iterator[Explanation]:
-    """Yield the explanation of each restaurant. If its data cannot be used, the explanation has an `error`, and no steps.
+    """Yield the explanation of each restaurant, with an `error` and no steps if its data cannot be used.
 
-    Adds failures of the explanation to `failures`; a restaurant whose extraction failed must be in it already.
+    Adds failures of the explanation to `failures`, while the result is iterated over. A restaurant whose extraction
+    failed must be in `failures` already.
     """
     evaluator = explainer.evaluator
     for restaurant in restaurants:
@@ -217,7 +227,10 @@ def _restaurant_name(context: Mapping[str, Any]) -> str | None:
 
 
 def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
-    """Yield the fields of the restaurant that are null, and of reviews with their number, if steps or their filters use them."""
+    """Yield the null fields that steps or their filters use, each once: of the restaurant, and the metadata of reviews.
+
+    A field of reviews has the number of reviews that lack it; a field of the restaurant has None.
+    """
     conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
     expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
     for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
@@ -230,13 +243,13 @@ def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) ->
 
 
 def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
-    """Return the steps whose value is the seed's default, as no review counts or no key matches."""
+    """Return the names of the steps whose value is the seed's default, as no review counts or no key matches."""
     selections = {part.step for part in evidence if part.is_default}
     return selections | {match.step for match in lookups if match.key is None}
 
 
 def _step_kind(step: nodes.Step) -> str:
-    """Return the name of a step's operation, for `Step.kind`; for an aggregate that of its function."""
+    """Return the kind of a step; for an aggregate its function. Raises `AssertionError` for a filter."""
     match step.operation:
         case nodes.Formula(typed.Aggregate(function)):
             return function

@@ -27,7 +27,11 @@ class ParameterSearch:
     is_turned: Callable[[float], bool]
 
     def find_nearest(self) -> float | None:
-        """Return the nearest value, with few decimals; None if there is none within the bounds and the maximum distance."""
+        """Return the nearest value for which `is_turned` is True, with few decimals; None if none is found.
+
+        The search respects the parameter's bounds and stops after `_MAX_DOUBLINGS`. It assumes that `is_turned` stays
+        True beyond the nearest value.
+        """
         bracket = self._find_bracket()
         if bracket is None:
             return None
@@ -44,7 +48,11 @@ class ParameterSearch:
         return self._round(high)
 
     def _find_bracket(self) -> tuple[float, float] | None:
-        """Return a distance at which `is_turned` is False, and a larger one at which it is True; None if there is none."""
+        """Return a distance at which `is_turned` is False, and a larger one at which it is True.
+
+        Doubles the distance, at most `_MAX_DOUBLINGS` times. Returns None if `is_turned` is False up to there or up
+        to the bound.
+        """
         low = 0.0
         high = 1.0 if self._is_whole else self._scale / 64
         for _ in range(_MAX_DOUBLINGS):
@@ -57,9 +65,9 @@ class ParameterSearch:
         return None
 
     def _round(self, distance: float) -> float | None:
-        """Return the decimal with the fewest digits near the value at a distance for which `is_turned` is True, too.
+        """Return the number with the fewest decimals at or just beyond `distance` for which `is_turned` is True.
 
-        Without such a decimal, returns the value itself; None if `is_turned` is False for the value.
+        Without such a number, returns the value itself; None if `is_turned` is False for the value.
         """
         value = self._value_at(distance)
         round_away = math.ceil if self.direction > 0 else math.floor
@@ -74,7 +82,7 @@ class ParameterSearch:
         return value if self.is_turned(value) else None
 
     def _value_at(self, distance: float) -> float:
-        """Return the value at a distance from the start, within the bounds."""
+        """Return the value at a distance from the start, at most the bound, rounded if it must be an integer."""
         value = self.start + self.direction * distance
         if self._bound is not None and self._is_beyond_bound(value):
             value = self._bound
@@ -96,4 +104,5 @@ class ParameterSearch:
 
     @property
     def _is_whole(self) -> bool:
+        """True if the parameter is an integer."""
         return self.parameter.ty.base is Base.INTEGER

@@ -37,7 +37,12 @@ class QuoteFinder:
         self._sentences = lru_cache(_CACHE_SIZE)(self._split_sentences)
 
     def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
-        """Return the quote for these values of a row, and who chose it; None for both if the row has no text."""
+        """Return a quote from a row for the values of `fields`, and who chose it; None for both if the row has none.
+
+        The extractor's quotes for these fields win, joined by `…`, unless they are marked as not verified. Otherwise
+        it is the sentence whose words agree with the most values or, if no sentence does, the beginning of the text;
+        the whole text if that is short.
+        """
         quotes = row.get("quotes")
         if isinstance(quotes, Mapping):
             words = (_quote_text(quotes.get(name)) for name in fields)
@@ -56,7 +61,10 @@ class QuoteFinder:
         return beginning, "whole"
 
     def _find_best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
-        """Return the sentence that speaks for the most values; None if no sentence speaks for more values than against."""
+        """Return the sentence whose words agree with most values; None if none agrees with more than it contradicts.
+
+        Of equal sentences the first is returned. Fields without a value, or whose value is no claim, do not count.
+        """
         claims = {
             name: value for name, value in fields.items() if value is not None and self._fields[name].claims(value)
         }
@@ -69,7 +77,10 @@ class QuoteFinder:
         return sentence
 
     def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
-        """Return the sentences of a text, each with what the lexical extractor would extract from it alone."""
+        """Return the sentences of a text, each with what the lexical extractor would extract from it alone.
+
+        Only the first `_MAX_SEARCHED_CHARACTERS` and `_MAX_SEARCHED_SENTENCES` are used.
+        """
         parts = [part.strip() for part in _BREAK.split(text[:_MAX_SEARCHED_CHARACTERS])]
         sentences = [part for part in parts if part][:_MAX_SEARCHED_SENTENCES]
         return [(sentence, self._lexical.find_spoken_values(sentence)) for sentence in sentences]

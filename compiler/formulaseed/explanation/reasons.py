@@ -48,7 +48,8 @@ class Reasons:
     def explain(self, target: nodes.Step) -> list[str]:
         """Return sentences that say why the step `target` has its value, the most important first.
 
-        They follow the rules that were taken to the number that decides, and this number to its largest parts.
+        They follow the rules that were taken to the number that decides, and this number to its largest parts. There
+        are at most `_MAX_SENTENCES`, and one about the counts of reviews.
         """
         sentences: list[str] = []
         following: nodes.Step | None = target
@@ -73,12 +74,15 @@ class Reasons:
     # --- rules
 
     def _explain_rule(self, target: nodes.Step) -> str:
-        """Return a sentence with the comparisons for which a step's rule was taken, or for which all other rules failed."""
+        """Return a sentence with the comparisons that made a step's rule hold, or all other rules fail.
+
+        At most `_MAX_COMPARISONS` failed ones are listed. Raises `StopIteration` if no rule was taken.
+        """
         lead = f"{target.name} is {format_value(self.record.value_of(target.name))} because"
         rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
         if taken.condition is not None:
-            reasons = _describe_comparisons(_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
+            reasons = _describe_comparisons(_find_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
             return f"{lead} {' and '.join(reasons)}."
         failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
         reasons = _describe_comparisons(failed)
@@ -101,9 +105,10 @@ class Reasons:
         return self.record.steps[branch.symbol.name]
 
     def _find_deciding_number(self, target: nodes.Step) -> str | None:
-        """Return the name of the number that the taken rule compares most, or else the number that all rules compare most.
+        """Return the name of the number that the taken rule compares most or, if it compares none, all rules.
 
-        For a number that no rules choose, it is the step itself. Returns None if no rule compares a number.
+        If `target` itself is a number that no rules choose, returns its name. Returns None if no rule compares a
+        number.
         """
         if target.ty.is_numeric and not target.rules():
             return target.name
@@ -123,7 +128,11 @@ class Reasons:
     # --- the parts of a number
 
     def _explain_value(self, step: nodes.Step) -> tuple[str, str | None]:
-        """Return a sentence with the parts of a step's value, and the name of the step in its largest part, or None."""
+        """Return a sentence with the parts of a step's value, and the name of the step in its largest part.
+
+        If the formula only limits or rounds another step, it is that step's name. The name is None for aggregates,
+        steps that are not formulas, and formulas that name no step but constants.
+        """
         operation = step.operation
         lead = f"{step.name} is {format_value(self.record.value_of(step.name))}"
         if step.aggregate is not None:
@@ -145,7 +154,7 @@ class Reasons:
         return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
 
     def _describe_aggregate(self, evidence: Evidence) -> str:
-        """Return how many reviews count, with the condition and the filters that it names."""
+        """Return how many reviews count, with the condition and its filters, as a text to append to a value."""
         text = describe_count(evidence)
         if evidence.condition is not None:
             text += f" {evidence.condition}"
@@ -154,7 +163,10 @@ class Reasons:
         return text
 
     def _sort_terms(self, expression: Expr) -> list[_Term]:
-        """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first."""
+        """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first.
+
+        Terms without a numeric value are left out, too.
+        """
         terms: list[_Term] = []
         for sign, node in _split_terms(expression):
             value = self.record.value(node)
@@ -163,7 +175,10 @@ class Reasons:
         return sorted(terms, key=lambda term: (term.value < 0, -abs(term.value)))
 
     def _describe_sum(self, terms: Sequence[_Term]) -> str:
-        """Return a sum: names with their values or, if a term is a formula, the sum with values in place of names."""
+        """Return a sum in words: the name and the value of each term, with their signs.
+
+        If a term is a formula, returns the formula of the sum, `=`, and the same with values in place of names.
+        """
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
             return "".join(_format_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
@@ -176,7 +191,11 @@ class Reasons:
         return f"{expression_text(total)} = {self.record.with_values(total)}"
 
     def _describe_limits(self, name: str, expression: Expr, inner: str) -> str:
-        """Return how the limits and rounding of a formula, the step `name`, change the value of the step `inner`."""
+        """Return how the limits and rounding of a formula, the step `name`, change the value of the step `inner`.
+
+        That is its maximum, its minimum or rounding, with the value of `inner`; if they do not change it, that it is
+        within its limits.
+        """
         low, high = find_limits(self.record.resolve_conditionals(expression))
         value = self.record.value_of(name)
         inner_value = self.record.value_of(inner)
@@ -208,7 +227,7 @@ class Reasons:
         return f"{text}, as {expression_text(expression.condition)} is {holds}"
 
     def _strip_limits(self, node: Expr) -> Expr:
-        """Return the part of a formula that varies: the branch that was taken, without limits and rounding."""
+        """Return the part of a formula that varies: the taken branch, without limits, rounding and null checks."""
         while True:
             if isinstance(node, typed.Present):
                 node = node.operand
@@ -233,8 +252,8 @@ class Reasons:
         return next((name for name in names if not isinstance(self.record.steps[name].operation, nodes.Const)), None)
 
 
-def _decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
-    """Return the comparisons of a rule that hold, after those of earlier rules that fail for the same values."""
+def _find_decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
+    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side."""
     holding = [comparison for comparison in taken.comparisons if comparison.holds]
     compared = {comparison.left for comparison in holding}
     earlier = [
@@ -256,6 +275,10 @@ def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def _describe_operator(comparison: Comparison) -> str:
+    """Return a comparison's operator in words or, if the comparison fails, the opposite one: `under` for a failed `>=`.
+
+    Null has no order, so the words for a failed comparison with it are such as `not at least`.
+    """
     if comparison.holds:
         return _WORDS[comparison.operator]
     if comparison.left_value is None and comparison.operator in _ORDERS:  # null has no order
@@ -264,7 +287,7 @@ def _describe_operator(comparison: Comparison) -> str:
 
 
 def _describe_limit(comparison: Comparison) -> str:
-    """Return the right side of a comparison, with its value if it is not a literal."""
+    """Return the right side of a comparison, with its value if it is not a literal or a list; `null` for `None`."""
     value = comparison.right_value
     limit = comparison.right
     if value is None and limit == "None":
@@ -275,7 +298,10 @@ def _describe_limit(comparison: Comparison) -> str:
 
 
 def _format_term(term: _Term, *, is_first: bool) -> str:
-    """Return a term with the sign of its value, and its absolute value unless it is a constant."""
+    """Return a term with the sign of its value, and its absolute value unless it is a constant.
+
+    The sign `+` is left out if `is_first`.
+    """
     text = expression_text(term.node)
     if not term.node.info.is_constant:
         text += f" {format_value(abs(term.value))}"
@@ -285,7 +311,10 @@ def _format_term(term: _Term, *, is_first: bool) -> str:
 
 
 def _split_terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
-    """Yield the terms of a sum, each with its sign."""
+    """Yield the terms of nested sums and differences, each with its sign, 1 or -1; `sign` is that of `node` as a whole.
+
+    An expression that is neither is its own only term.
+    """
     match node:
         case typed.Present(operand):
             yield from _split_terms(operand, sign)
@@ -299,7 +328,7 @@ def _split_terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:
 
 
 def _split_factors(node: Expr) -> Iterator[Expr]:
-    """Yield the factors of a product."""
+    """Yield the factors of nested products from left to right; `node` itself if it is no product."""
     if isinstance(node, typed.Binary) and node.operator == "*":
         yield from _split_factors(node.left)
         yield from _split_factors(node.right)

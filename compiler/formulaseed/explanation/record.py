@@ -32,12 +32,12 @@ class EvaluationRecord:
     evaluation: Evaluation
 
     def value_of(self, name: str) -> Value:
-        """Return a step's value; None if it has none."""
+        """Return a step's value; None if the step is null, failed or was not evaluated."""
         value: Value = self.evaluation.shared.get(Symbol(SymbolKind.STEP, name))
         return value
 
     def value(self, node: Expr) -> Value:
-        """Return the value of an expression; None if it has none."""
+        """Return the value of an expression over the recorded steps; None if it is null or cannot be evaluated."""
         try:
             value: Value = self.evaluation.evaluate(node, {})
         except _NO_VALUE:
@@ -45,9 +45,9 @@ class EvaluationRecord:
         return value
 
     def with_values(self, expression: Expr) -> str | None:
-        """Return the formula with values in place of names; None if it has no names, or is a name.
+        """Return the formula with values in place of names; None if it has no names, or consists of one name.
 
-        For a conditional formula, return the branch that was taken, and the conditions that decided it.
+        For a conditional formula, returns the branch that was taken, and the conditions that decided it.
         """
         if isinstance(expression, typed.Ref | typed.Literal) or not any(typed.symbols_in(expression)):
             return None
@@ -61,7 +61,7 @@ class EvaluationRecord:
         return f"{text}, as {' and '.join(reasons)}" if reasons else text
 
     def _substitute(self, node: Expr) -> Expr:
-        """Return a copy of the formula in which each name is printed as its value."""
+        """Return a copy of the formula in which each name is printed as its value; a negative one is in parentheses."""
         if not isinstance(node, typed.Ref):
             return typed.map_operands(node, self._substitute)
         value = self.value(node)
@@ -79,7 +79,11 @@ class EvaluationRecord:
     # --- rules
 
     def rules(self, step: nodes.Step) -> list[Rule]:
-        """Return the rules of a step that chooses by rules, each with the values of its comparisons."""
+        """Return the rules of a step with their states and compared values; empty if it does not choose by rules.
+
+        The first rule that holds is `taken`, and those after it are `not reached`. A condition without a value is
+        false.
+        """
         rules: list[Rule] = []
         is_taken = False
         for condition, branch in list_branches(step):
@@ -92,7 +96,7 @@ class EvaluationRecord:
             comparisons: list[Comparison] = []
             if condition is not None:
                 text = expression_text(condition)
-                comparisons = [*self._comparisons(condition)]
+                comparisons = [*self._build_comparisons(condition)]
             rules.append(Rule(condition=text, result=self._branch_value(branch), state=state, comparisons=comparisons))
         return rules
 
@@ -102,8 +106,8 @@ class EvaluationRecord:
             return branch
         return self.value(branch)
 
-    def _comparisons(self, condition: Expr) -> Iterator[Comparison]:
-        """Yield the comparisons of a condition with the values of their sides, in its order."""
+    def _build_comparisons(self, condition: Expr) -> Iterator[Comparison]:
+        """Yield the comparisons of a condition, except chained ones, in its order, with the values of their sides."""
         for node in typed.walk(condition):
             if not isinstance(node, typed.Comparison) or len(node.operators) != 1:
                 continue
@@ -125,7 +129,11 @@ class EvaluationRecord:
     # --- lookups
 
     def match(self, step: nodes.Step) -> Match | None:
-        """Return the result of a lookup, with the key that matched; None for any other step."""
+        """Return the result of a lookup, with the first key that matched and has the value; None for any other step.
+
+        Without such a key the match has the key None: the value is the default. A null string is searched as an empty
+        one.
+        """
         operation = step.operation
         if not isinstance(operation, nodes.Lookup):
             return None

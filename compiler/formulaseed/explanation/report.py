@@ -172,7 +172,11 @@ class _Overview:
         return sum(row.shade == _FAILED for row in self.rows)
 
     def add(self, explanation: Explanation) -> None:
-        """Add a restaurant to the table, the histograms and the page's explanations."""
+        """Add a restaurant to the table, the histograms and the page's explanations.
+
+        A failed restaurant gets the verdict `failed` and no numbers. The first `run` that is not empty becomes that
+        of the page.
+        """
         self._articles.add(as_html(build_page_blocks(explanation, self.shades, MAX_REVIEWS)))
         self.run = self.run or explanation.run
         verdict = shade = _FAILED
@@ -207,7 +211,10 @@ class _Overview:
         )
 
     def render(self, failures: Iterable[str]) -> str:
-        """Return the HTML page; `failures` are lines about the restaurants that failed."""
+        """Return the HTML page; `failures` are lines about the restaurants that failed.
+
+        The table has the highest score first, and restaurants without a score last.
+        """
         restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
         # The highest score comes first; restaurants without one come last.
         rows = sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0)))
@@ -229,7 +236,7 @@ class _Overview:
         return self.verdicts.index(verdict) if verdict in self.verdicts else -1
 
     def _make_anchor(self, business_id: str) -> str:
-        """Return the fragment of the URL of a restaurant, and reserve it: its id, with a number if that is taken."""
+        """Reserve and return the URL fragment of a restaurant: its id, followed by `~2` and so on if it is taken."""
         anchor = visible(business_id)
         number = 1
         while anchor in self._anchors:
@@ -239,7 +246,11 @@ class _Overview:
         return anchor
 
     def _count_verdicts(self) -> Iterator[_VerdictCount]:
-        """Yield how many restaurants have each verdict, in the policy's order; failed ones last, if there are any."""
+        """Yield how many restaurants have each possible verdict, in the policy's order, then how many failed.
+
+        A verdict of no restaurant has the number 0; if none failed, that line is left out. Verdicts outside the
+        policy's list are not counted.
+        """
         numbers = Counter(row.place for row in self.rows)
         most = max(numbers.values(), default=1)
         for place, verdict in enumerate(self.verdicts):
@@ -255,7 +266,7 @@ class _Overview:
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:
-    """Return the smallest change, which is the first one, in a few words; empty if there is none."""
+    """Return the smallest change, which is the first one, such as `2 reviews more: severe`; empty if there is none."""
     if not changes:
         return ""
     change = changes[0]

@@ -61,14 +61,18 @@ Shades = Mapping[Value, str]
 
 
 def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
-    """Return the CSS classes of verdicts: `v0` for the first of them in the policy's order, `v4` for the last."""
+    """Return the CSS classes of verdicts, from `v0` for the first to `v4` for the last; duplicates are ignored."""
     distinct = list(dict.fromkeys(verdicts))
     last = max(len(distinct) - 1, 1)
     return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
 
 
 def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
-    """Return the title: the restaurant with its verdict, or with the step that failed."""
+    """Return the title: the restaurant with its verdict, or with the step that failed.
+
+    `shades` has the CSS classes of verdicts; a verdict that it lacks has the class `other`, as all have if it is
+    None.
+    """
     error = explanation.error
     if error is not None:
         result = Badge(f"no result, because {error.step or 'its data'} failed", "failed")
@@ -84,7 +88,11 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
 
 
 def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it."""
+    """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it.
+
+    Counts come before other steps. Reviews without a quote, or already listed, are left out, and so is a step over
+    all reviews. Once a step's reviews raise the number above `MAX_LISTED_REVIEWS`, no more are listed.
+    """
     yield from map(Paragraph, explanation.because)
     if explanation.changes:
         yield Items([*_build_change_items(explanation, {})])
@@ -106,7 +114,8 @@ def build_page_blocks(
 ) -> Iterator[Block]:
     """Yield the whole explanation for a page, with the outputs and the versions that produced them.
 
-    `shades` are the colours of verdicts, by default those of its rules. Only `max_reviews` reviews have cards.
+    `shades` has the colours of verdicts; if it is None, the results of the rules get colours. At most `max_reviews`
+    reviews have cards; None is no maximum.
     """
     if shades is None:
         shades = assign_shades([rule.result for rule in explanation.rules])
@@ -119,7 +128,10 @@ def build_page_blocks(
 def _build_blocks(
     explanation: ExplanationData, writer: EvidenceWriter, shades: Shades | None, *, groups_zeros: bool
 ) -> Iterator[Block]:
-    """Yield the sections that texts and pages have in common; `shades` is None without colours."""
+    """Yield the sections that texts and pages have in common, and remember in `writer` the reviews that were written.
+
+    `shades` is None without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
+    """
     yield build_title(explanation, shades)
     error = explanation.error
     if error is not None:
@@ -149,10 +161,12 @@ def _build_blocks(
 
 
 def _build_badge(verdict: Value, shades: Shades) -> Badge:
+    """Return a verdict with its CSS class, `other` if it has none in `shades`."""
     return Badge(format_plain(verdict), shades.get(verdict, "other"))
 
 
 def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
+    """Return the table of rules with results and distances, the taken rule marked. One must be `taken`."""
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
@@ -166,7 +180,11 @@ def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
 
 
 def describe_nearness(rule: Rule) -> str:
-    """Return the distances of a rule's comparisons or, without comparisons, whether it holds; or that it was not reached."""
+    """Return in words how far a rule is from holding: the left side of each comparison with its distance.
+
+    Without comparisons, returns whether the rule holds; for one that was not reached, that. Empty for the last rule,
+    which has no condition.
+    """
     if rule.state == "not reached":
         return rule.state
     if rule.condition is None:
@@ -176,7 +194,10 @@ def describe_nearness(rule: Rule) -> str:
 
 
 def _describe_distance(comparison: Comparison) -> str:
-    """Return the left side of a comparison with its distance from a number: `SCORE is 9.2, 1.2 above 8.0`."""
+    """Return the left side of a comparison with its distance from a number: `SCORE is 9.2, 1.2 above 8.0`.
+
+    Without a distance, returns only the left side and its value.
+    """
     value = f"{comparison.left} is {format_value(comparison.left_value)}"
     if comparison.distance is None or isinstance(comparison.right_value, list):
         return value
@@ -187,12 +208,13 @@ def _describe_distance(comparison: Comparison) -> str:
 
 
 def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
+    """Yield an item for each change: the other verdict as a badge, and the change in words."""
     for change in explanation.changes:
         yield ListItem((_build_badge(change.verdict, shades), f" {_describe_change(change)}"))
 
 
 def _describe_change(change: Change) -> str:
-    """Return a change in words, with the steps whose values it changes."""
+    """Return a change in words, with the steps whose values it changes, at most `_MAX_LISTED_EFFECTS`."""
     effects = [f"{name} {_describe_effect(effect)}" for name, effect in change.effects.items()]
     more = len(effects) - _MAX_LISTED_EFFECTS
     if more > 0:
@@ -201,6 +223,7 @@ def _describe_change(change: Change) -> str:
 
 
 def _describe_effect(effect: Effect) -> str:
+    """Return a step's value before and after a change, with `(the default)` after the seed's default."""
     before = format_value(effect.before)
     after = format_value(effect.after)
     if effect.default == "before":
@@ -251,7 +274,10 @@ def _build_step_items(explanation: ExplanationData) -> Iterator[ListItem]:
 
 
 def _describe_definition(step: Step) -> Line:
-    """Return the formula of a step, and the formula with values; of a case the condition that holds, and the definition."""
+    """Return the formula of a step and that with values; for a case the condition that holds and the definition.
+
+    A constant has no formula, so its line is empty.
+    """
     if step.kind == "case":
         taken = InlineCode(step.with_values) if step.with_values is not None else "no rule holds"
         return ", as ", taken, ": ", InlineCode(step.definition)
@@ -264,7 +290,7 @@ def _describe_definition(step: Step) -> Line:
 
 
 def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
-    """Return why a value is the seed's default, or computed from a default; empty if it is neither."""
+    """Return why a value is the seed's default, or computed from one, as text to append; empty if it is neither."""
     if step.is_default:
         return f", the default, as {_describe_no_match(step)}"
     if not step.from_defaults:
@@ -274,11 +300,15 @@ def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
 
 
 def _describe_no_match(step: Step) -> str:
+    """Return why a lookup or an aggregate has its default."""
     return "no key matches" if step.kind == "lookup" else "no review counts"
 
 
 def _describe_match(match: Match) -> Line:
-    """Return the result of a lookup, with the key marked in the string that was searched."""
+    """Return the result of a lookup, with the key marked where it first occurs in the string that was searched.
+
+    Without a key, says that the value is the default.
+    """
     value = f"{match.step} is {format_value(match.value)}"
     searched = repr(match.text)
     if match.key is None:
@@ -296,7 +326,10 @@ def _describe_match(match: Match) -> Line:
 def _build_evidence_blocks(
     explanation: ExplanationData, writer: EvidenceWriter, *, groups_zeros: bool
 ) -> Iterator[Block]:
-    """Yield the reviews behind each step; with `groups_zeros` a single last item has all counts and sums of no reviews."""
+    """Yield the reviews behind each step; with `groups_zeros` a single last item has all counts and sums of no reviews.
+
+    Steps without a condition and without reviews are left out; yields nothing if no step remains.
+    """
     evidence = [part for part in explanation.evidence if part.condition is not None or part.reviews]
     if not evidence:
         return
@@ -320,7 +353,10 @@ def _build_evidence_blocks(
 
 
 def describe_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of what produced the results, from their `run`: seed, module, parameters, extractor, sample."""
+    """Yield pairs of a name and a value from a `run`: seed, module if edited, parameters, extractor, sample.
+
+    Entries that are missing or empty are left out.
+    """
     if run.get("seed_sha256"):
         seed = f"sha256 {run['seed_sha256'][:12]}…"
         if run.get("seed_version"):

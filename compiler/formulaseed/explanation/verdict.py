@@ -14,7 +14,7 @@ def choose_verdict(program: nodes.Program, output: str | None = None) -> nodes.S
     If no rules choose an output, it is the last string or boolean. Returns None if the outputs, or `output`, are numbers.
     Raises `DataError` if `output` is no output.
     """
-    candidates = [step for step in _outputs(program, output) if step.ty.base in (Base.STRING, Base.BOOLEAN)]
+    candidates = [step for step in _find_outputs(program, output) if step.ty.base in (Base.STRING, Base.BOOLEAN)]
     chosen_by_rules = [step for step in candidates if step.rules()]
     return next(reversed(chosen_by_rules or candidates), None)
 
@@ -24,12 +24,12 @@ def choose_explained_step(program: nodes.Program, output: str | None = None) -> 
 
     Raises `DataError` if `output` is no output.
     """
-    outputs = _outputs(program, output)
+    outputs = _find_outputs(program, output)
     chosen_by_rules = [step for step in outputs if step.rules()]
     return choose_verdict(program, output) or (chosen_by_rules or outputs)[-1]
 
 
-def _outputs(program: nodes.Program, output: str | None) -> list[nodes.Step]:
+def _find_outputs(program: nodes.Program, output: str | None) -> list[nodes.Step]:
     """Return the steps of all outputs, or of `output` alone. Raises `DataError` if it is no output."""
     if output is not None and output not in program.output:
         raise DataError(f"there is no output `{output}`; {did_you_mean(output, program.output, noun='outputs')}")

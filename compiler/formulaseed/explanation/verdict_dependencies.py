@@ -67,10 +67,10 @@ class VerdictDependencies:
 
     @cached_property
     def decisive_steps(self) -> list[str]:
-        """The steps that show the effect of a change.
+        """The names of the steps that show the effect of a change.
 
-        First those that the verdict's rules compare, then those that the formulas behind their limits use, those that rules
-        choose, and those over reviews.
+        First those that the verdict's rules compare, then those that the formulas behind their limits use, those that
+        rules choose, and those over reviews.
         """
         compared = used_step_names(self.verdict)
         unlimited = [find_limited_step(self._steps_by_name[name], self._steps_by_name) for name in compared]
@@ -80,9 +80,10 @@ class VerdictDependencies:
 
     @cached_property
     def drivers(self) -> list[str]:
-        """The numbers that the rules of the verdict, and of steps with strings that it depends on, compare most often.
+        """The names of the numbers that the rules of the verdict, and of string steps behind it, compare most often.
 
-        A number that only limits another one is replaced by that one, as a change beyond the limits would not move it.
+        There are at most `_MAX_DRIVERS`. A number that only limits another one is replaced by that one, as a change
+        beyond the limits would not move it.
         """
         times_compared: Counter[str] = Counter()
         for step in self.steps:
@@ -106,7 +107,10 @@ class VerdictDependencies:
 
     @cached_property
     def requirements(self) -> dict[str, list[FieldRequirement]]:
-        """The requirements of each step over reviews, from the single comparisons of its conditions; exact ones first."""
+        """The requirements of each step over reviews, from the single comparisons of its conditions; exact ones first.
+
+        A step without requirements is left out.
+        """
         requirements: dict[str, list[FieldRequirement]] = {}
         for name, aggregate in self.aggregates.items():
             required = [*self._find_requirements(_list_conditions(aggregate))]
@@ -115,7 +119,11 @@ class VerdictDependencies:
         return requirements
 
     def _find_requirements(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
-        """Yield requirements under which all conditions hold; of alternatives, only those of the first one."""
+        """Yield requirements under which all conditions hold; of alternatives, only those of the first one.
+
+        Filters are followed. Parts that are not a boolean field, or a comparison of one field with literals, yield
+        nothing.
+        """
         stack = [(condition, True) for condition in reversed(conditions)]
         while stack:
             part, truth = stack.pop()
@@ -141,6 +149,7 @@ class VerdictDependencies:
 
     @cached_property
     def _filters(self) -> dict[str, Expr]:
+        """The conditions of the program's filters, by name."""
         steps = self.program.steps
         return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
 
@@ -152,7 +161,10 @@ def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
 
 
 def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
-    """Yield the requirement under which a comparison of one field with literals is `truth`; nothing for other comparisons."""
+    """Yield the requirement under which a comparison of one field with literals is `truth`, if there is one.
+
+    Yields nothing for other comparisons, for chained ones, and if no value of the field is known to satisfy it.
+    """
     if len(comparison.operators) != 1:
         return
     field = comparison.first
@@ -176,7 +188,10 @@ def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[
 
 
 def _find_satisfying_values(operator: str, values: Sequence[Value], field: typed.Ref) -> Sequence[Value]:
-    """Return values of a field for which `field operator values` holds; none if that cannot be seen from its type."""
+    """Return values for which `field operator values` holds, the first of `values` if possible.
+
+    Empty if the operator excludes values and the field's type does not list others. `values` must not be empty.
+    """
     first = values[0]
     if operator == ">" and is_number(first):
         return [first + 1]
@@ -214,7 +229,10 @@ def is_limit(call: typed.Call) -> bool:
 
 
 def find_limits(expression: Expr) -> tuple[list[Value], list[Value]]:
-    """Return the lower and the upper limits of a formula with one argument that is not constant; empty lists if it has none."""
+    """Return the lower and the upper limits of a formula with one varying argument; empty lists if it has none.
+
+    Those of nested calls come after those of the outer one. Rounding is skipped.
+    """
     low: list[Value] = []
     high: list[Value] = []
     for part in _unwrap_limits(expression):
@@ -243,6 +261,7 @@ def _unwrap_limits(expression: Expr) -> Iterator[Expr]:
 
 
 def _list_constants(arguments: Sequence[Expr]) -> list[Value]:
+    """Return the values of the constant expressions among `arguments`, in their order."""
     return [argument.info.constant for argument in arguments if argument.info.is_constant]
 
 

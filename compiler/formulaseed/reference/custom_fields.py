@@ -57,9 +57,9 @@ def find_definition_table(
 
 
 def map_definition_columns(columns: Sequence[str], layout: DatabaseLayout) -> dict[str, str]:
-    """Return the column of a definition table for each meaning: the one that the layout names, or one with a usual name.
+    """Return the column of a definition table for each meaning: the one in the layout, or one with a usual name.
 
-    A meaning without a column is left out.
+    A meaning without a column is left out. A column that the layout names need not be in `columns`.
     """
     usual = {meaning: next((n for n in names if n in columns), "") for meaning, names in _DEFINITION_COLUMNS.items()}
     return {meaning: column for meaning, column in (usual | dict(layout.custom_columns)).items() if column}
@@ -71,10 +71,10 @@ def add_custom_fields(
     names_by_table: Mapping[str, Sequence[str]],
     left_out: list[str],
 ) -> list[Entity]:
-    """Return copies of the entities with the custom fields that active rows define.
+    """Return copies of the entities with the custom fields that active rows define; they replace those of the entities.
 
-    The `entity` of a row is an entity, or a table, which stands for all of its entities in `names_by_table`. Adds to
-    `left_out` the fields that no formula can name, and second definitions.
+    The `entity` of a row is an entity, or a table, which stands for all of its entities in `names_by_table`. The
+    first definition of a field wins. Adds to `left_out` the fields that no formula can name, and further definitions.
     """
     fields: dict[str, dict[str, EntityField]] = {entity.name: {} for entity in entities}
     for row in rows:

@@ -136,7 +136,8 @@ class _Reflection:
     def read_related_entities(self, root: str, columns: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
         """Yield the name, the table and the nullability of each entity that a foreign key of the root leads to.
 
-        An entity that cannot be in the reference is added to `left_out` instead.
+        They are in the order of the columns. A name in the layout is preferred to one made from the column. An entity
+        that cannot be in the reference is added to `left_out` instead.
         """
         names_by_column = dict(self.layout.entities)
         places_by_name = {root: ""}
@@ -167,8 +168,9 @@ class _Reflection:
     def read_entity(self, name: str, table: str, description: str, *, nullable: bool, is_root: bool = False) -> Entity:
         """Return a table as an entity, without its primary key if that is one column, and without excluded columns.
 
-        A column that formulas cannot name is added to `left_out`. `description` is used if the table has no comment.
-        Except for the root, names of a lookup table become an enum.
+        `nullable` says that the entity may be missing. A column that formulas cannot name is added to `left_out`.
+        `description` is used if the table has no comment. The names of a lookup table become an enum, unless it is
+        the root.
         """
         table_comment, comments = self.read_comments(table)
         keys = self.inspector.get_pk_constraint(table, self.schema).get("constrained_columns") or []
@@ -192,7 +194,7 @@ class _Reflection:
         self, table: str, column: str, reflected: Any, about: str, looked_up_names: tuple[str, ...]
     ) -> EntityField:
         """Return a column as a field; an enum of `looked_up_names` if there are any. Registers the enum of the field."""
-        kind = _field_kind(reflected["type"])
+        kind = _find_field_kind(reflected["type"])
         values = looked_up_names or tuple(getattr(reflected["type"], "enums", None) or ())
         name = ""
         if kind == "enum" or looked_up_names:
@@ -217,10 +219,11 @@ class _Reflection:
     ) -> dict[str, tuple[str, ...]]:
         """Return the name column of a lookup table with its names, in the order of the ids.
 
-        A lookup table has an id and a name, and few rows. Returns an empty mapping for any other table.
+        A lookup table has an id, a string column without duplicates or nulls, and at most `_MAX_LOOKUP_ROWS` rows.
+        Returns an empty mapping for any other table.
         """
         names = [column for column in columns if column not in keys]
-        if len(keys) != 1 or len(names) != 1 or _field_kind(columns[names[0]]["type"]) != "string":
+        if len(keys) != 1 or len(names) != 1 or _find_field_kind(columns[names[0]]["type"]) != "string":
             return {}
         import sqlalchemy
 
@@ -278,7 +281,7 @@ def _can_name_entity(name: str) -> bool:
     return is_name(name) and name not in RESERVED_WORDS
 
 
-def _field_kind(ty: object) -> str:
+def _find_field_kind(ty: object) -> str:
     """Return the type of a field for an SQLAlchemy type; `json`, which formulas cannot read, for an unknown type."""
     from sqlalchemy import types
 
@@ -307,12 +310,15 @@ def _parse_default(default: object, kind: str) -> Json:
 
 
 def _words(name: str) -> str:
+    """Return the words of a name with underscores, separated by spaces."""
     return " ".join(part for part in name.split("_") if part)
 
 
 def _title_case(name: str) -> str:
+    """Return the words of a name with underscores, each capitalized."""
     return _words(name).title()
 
 
 def _camel_case(name: str) -> str:
+    """Return a name in camel case; underscores and other separators are removed."""
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W+|_", name) if part)

@@ -27,7 +27,7 @@ PREFIX_NOTE = "; only with its prefix: "
 def build_document(reference: Reference) -> dict[str, Any]:
     """Return the published document: plain values, the root entity first, its keys in the order of the schema.
 
-    Empty patterns, examples and notes of the reference are replaced by default ones.
+    If the reference has no patterns, examples or notes, the document gets default ones made from its fields.
     """
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     patterns = reference.patterns or _build_default_patterns(reference)
@@ -75,7 +75,7 @@ def format_document(document: dict[str, Any]) -> str:
 
 
 def collect_enums(reference: Reference) -> list[EnumType]:
-    """Return the reference's enums, then those that only its fields name."""
+    """Return the reference's enums, then those that only its fields name, with the values of the first such field."""
     enums = {enum.name: enum for enum in reference.enums}
     for entity in reference.entities:
         for field in entity.fields:
@@ -173,6 +173,7 @@ def _operators_json(reference: Reference) -> dict[str, dict[str, str]]:
 
 
 def _function_json(function: functions.Function) -> dict[str, str]:
+    """Return the JSON of a function: its signature, description, example, and the type that it returns."""
     entry = {key: getattr(function, key) for key in ("signature", "description", "example")}
     return {**entry, "returns": "float" if function.returns == "number" else function.returns}
 
@@ -185,7 +186,7 @@ def _build_default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
 
     A pattern without an allowed example is left out.
     """
-    formulas = _write_pattern_formulas(_readable_types(reference))
+    formulas = _write_pattern_formulas(_find_readable_types(reference))
     patterns: list[SyntaxPattern] = []
     for name, syntax, meaning in _PATTERNS:
         examples = [formula for formula in formulas[name] if _is_allowed(formula, reference)]
@@ -211,7 +212,7 @@ def _write_enum_tests(types: Mapping[str, Type]) -> list[str]:
 
 
 def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
-    """Return formulas over fields of these types that show each of `_PATTERNS`."""
+    """Return formulas over fields of these types for each of `_PATTERNS`, by name; none if no field fits."""
     numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
     enum_tests = _write_enum_tests(types)[:1]
     custom = [name for name in types if f".{CUSTOM}." in name]
@@ -232,8 +233,11 @@ def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
 
 
 def _build_default_examples(reference: Reference) -> tuple[Example, ...]:
-    """Return allowed formulas over the reference's own fields, one for each common use."""
-    types = _readable_types(reference)
+    """Return formulas over the reference's own fields, one for each common use.
+
+    A use is left out if there is no field for it, or if the reference does not allow its formula.
+    """
+    types = _find_readable_types(reference)
     numbers = [name for name, ty in types.items() if ty.is_numeric and not name.endswith("_id")]
     numbers.sort(key=lambda name: types[name].base is not Base.INTEGER)
     plain = next((name for name in numbers if not types[name].nullable), "")
@@ -261,7 +265,7 @@ def _is_allowed(formula: str, reference: Reference) -> bool:
 def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     """Return notes on null, types, precedence, access and limitations; one shows a field of the root."""
     root = reference.root
-    direct = next((name for name in _readable_types(reference) if "." not in name), "")
+    direct = next((name for name in _find_readable_types(reference) if "." not in name), "")
     access = "Fields are reached by dotted names: entity.field."
     if root and direct:
         access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
@@ -284,7 +288,7 @@ def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _readable_types(reference: Reference) -> dict[str, Type]:
+def _find_readable_types(reference: Reference) -> dict[str, Type]:
     """Return the types of the fields that formulas can read, by the names that formulas write; the root's fields first."""
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
     names = [name for entity in entities for name in reference.field_names(entity.name)]
@@ -322,7 +326,7 @@ def compare_references(
     """Return the change from the reference `before`, as `written` in its file, to `after` with its `document`.
 
     It is major if it can break a formula: something is gone, has another type, or may now be null. It is minor if
-    something is new, and otherwise, such as for a description, a patch.
+    something is new, a patch if anything else differs, such as a description, and `none` if nothing does.
     """
     old = _collect_facts(
         before, written.get("functions", functions.FUNCTIONS), written.get("operators", operators.OPERATORS_BY_KIND)
@@ -355,7 +359,10 @@ def _find_breaking_changes(old: Facts, new: Facts) -> Iterator[str]:
 
 
 def next_version(version: str, kind: VersionPart) -> str:
-    """Return the version that follows a change of this kind; the same one for `none`."""
+    """Return the version that follows a change of this kind; the same one for `none`.
+
+    Raises `ValueError` if `version` is not three integers with dots.
+    """
     major, minor, patch = map(int, version.split("."))
     if kind == "major":
         return f"{major + 1}.0.0"

@@ -95,6 +95,7 @@ def nest_values(program: nodes.Program, values: Mapping[str, Any] | None) -> Map
 
 
 def _reference(program: nodes.Program) -> Reference:
+    """Return the reference of a program of formulas. Raises `AssertionError` for any other program."""
     assert isinstance(program.reference, Reference), "formulas are over a reference"
     return program.reference
 
@@ -120,10 +121,10 @@ def _refuse_unknown(
 
 
 def _suggest_name(reference: Reference, names: KnownNames, path: tuple[str, ...]) -> Help:
-    """Return the help for an unknown name.
+    """Return the help for an unknown name, whose path is `path`.
 
-    It is that the parent has no parts, or a field of the same name elsewhere, or the most similar of `names`, or else the
-    fields that there are.
+    It is that the parent has no parts, or a field of the same name elsewhere, or the most similar of `names`, or else
+    the fields that there are.
     """
     *parents, name = path
     place = ".".join(parents)
@@ -164,7 +165,10 @@ def _read_value(values: Mapping[str, Any], name: str, reference: Reference) -> A
 
 
 def _read_path(section: Mapping[str, Any] | None, path: list[str], place: str) -> Any:
-    """Return the value at a path below `section`, whose own path is `place`; None if there is none. Raises `DataError`."""
+    """Return the value at a path below `section`, whose own path is `place`; None if a part is missing or null.
+
+    Raises `DataError` if a part before the last is anything but an object.
+    """
     for part in path[:-1]:
         if section is None:
             return None

@@ -206,7 +206,10 @@ class Reference:
         return None
 
     def type_of(self, full_name: str) -> Type | None:
-        """Return the type of a field or entity; None if formulas cannot read it. An entity is true, or null if missing."""
+        """Return the type of a field or entity; None if formulas cannot read it. An entity is true, or null if missing.
+
+        Raises `KeyError` if there is no such field or entity.
+        """
         if full_name in self._entities_by_name:
             return BOOLEAN.or_null()
         return self.types[full_name]
@@ -273,6 +276,7 @@ def _nest_names(entity: Entity) -> KnownNames:
     """Return the names inside an entity. A field that formulas cannot read may have any names inside it."""
 
     def nest_fields(fields: tuple[EntityField, ...]) -> KnownNames:
+        """Return each field's name with no names inside it, or None, any names, if formulas cannot read it."""
         return {field.name: {} if field.value_type is not None else None for field in fields}
 
     names = nest_fields(entity.fields)
@@ -303,8 +307,8 @@ def add_enum_values(entity: Entity, enums: tuple[EnumType, ...]) -> Entity:
 def apply_overlay(base: Reference, overlay: Reference) -> Reference:
     """Return a copy of `base` with everything that `overlay` states; an empty attribute of `overlay` changes nothing.
 
-    Entities, and the fields in them, are merged by name. The root stays that of `base`, and the version is always
-    `overlay`'s.
+    Entities and their fields, and enums, are merged by name; other parts are replaced as a whole. The root stays that
+    of `base`, and the version is always `overlay`'s.
     """
     entities = {entity.name: entity for entity in base.entities}
     for entity in overlay.entities:
@@ -329,8 +333,8 @@ def apply_overlay(base: Reference, overlay: Reference) -> Reference:
 def _merge_entities(base: Entity, overlay: Entity) -> Entity:
     """Return a copy of `base` with everything that `overlay` states of it.
 
-    Fields of `overlay` replace those of the same name. Without a description a field keeps that of `base`, and it is
-    nullable if it is nullable in either; custom fields are replaced as a whole.
+    Fields and custom fields of `overlay` replace those of the same name. A field without a description keeps that of
+    `base`, and is nullable if it is nullable in either. The entity, too, is nullable if it is in either.
     """
     fields = {field.name: field for field in base.fields}
     for field in overlay.fields:

@@ -45,7 +45,7 @@ def lower_reference(document: JsonValue | None, problems: Problems) -> model.Ref
 
 
 def lower_layout(document: JsonValue | None, problems: Problems) -> model.DatabaseLayout:
-    """Lower the `database` section of a schema file; an absent section gives an empty layout."""
+    """Lower the `database` section of a schema file, and report its faults; an absent section gives an empty layout."""
     if not isinstance(document, JsonObject):
         return model.DatabaseLayout()
     reader = _ReferenceReader(document, Shape(problems))
@@ -164,7 +164,7 @@ class _ReferenceReader:
     def read_entity(self, member: Member) -> model.Entity:
         """Read an entity without its custom fields; an error in it is reported.
 
-        It has no fields if it cannot be read, or if there would be more in the file than `limits.REFERENCE_FIELDS`.
+        It has no fields if it cannot be read, or if it has more than `fields_left`, which is lowered by their number.
         """
         name = member.key
         shape = self.shape
@@ -219,7 +219,10 @@ class _ReferenceReader:
     def read_typed_field(
         self, section: JsonObject, name: str, type_key: str, types: tuple[str, ...], values_key: str, default_key: str
     ) -> model.EntityField:
-        """Read the type, description, values and default of a field from the keys that its kind of section has for them."""
+        """Read the type, description, values and default of a field, from the keys that are named for these.
+
+        Faults are reported. A missing or unknown type is `json`, and a missing default None.
+        """
         example = f'"{type_key}": such as "integer"'
         type_name = self.shape.read_text(self.shape.require(section, type_key, "the field", example), f"`{type_key}`")
         value = section.get(default_key)
@@ -271,7 +274,11 @@ class _ReferenceReader:
         return list(by_name.values())
 
     def read_custom_fields(self, member: Member) -> Iterator[model.EntityField]:
-        """Yield the custom fields of an entity; one without a key or with the key of an earlier one is reported and left out."""
+        """Yield the custom fields of an entity, in their order. Lowers `fields_left` by the number of all of them.
+
+        One without a key, or with the key of an earlier one, is reported and left out; all are, if there are more
+        than `fields_left`.
+        """
         shape = self.shape
         seen: set[str] = set()
         items = shape.read_list(member.value, "custom fields", self.fields_left)

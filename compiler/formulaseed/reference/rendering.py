@@ -16,7 +16,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#])")
 
 
 def render_markdown(document: dict[str, Any]) -> str:
-    """Return the document as Markdown: sections with a table or a list each."""
+    """Return the document as Markdown: a heading for each section, with a table or list below it.
+
+    Enums, functions, patterns and examples have no heading if there are none.
+    """
     lines = ["# Formula reference", "", _escape(document["description"]), "", f"Version {document['version']}.", ""]
     lines += ["## Entities", ""]
     for name, entity in document["entities"].items():
@@ -56,6 +59,7 @@ def _format_section(title: str, head: Sequence[str], rows: Sequence[Sequence[str
 
 
 def _format_entity(name: str, entity: dict[str, Any], fields: Iterable[dict[str, Any]]) -> Iterable[str]:
+    """Return the lines of an entity: a heading, its description and access, and a table of its fields."""
     sentences = [entity["description"], f"Access: {entity['access_pattern']}", entity.get("note", "")]
     rows = [(_quote(field["example"]), _describe_type(field), _escape(field["description"])) for field in fields]
     about = join_sentences(map(_escape, sentences))
@@ -93,6 +97,7 @@ def _quote(text: str) -> str:
 
 
 def _quote_all(texts: Sequence[str]) -> str:
+    """Return the texts as code, separated by commas."""
     return ", ".join(map(_quote, texts))
 
 
@@ -127,7 +132,7 @@ def render_prompt(document: dict[str, Any]) -> str:
 
 
 def _describe_entity(name: str, document: dict[str, Any]) -> Iterable[str]:
-    """Yield the head of an entity, then a line for each of its fields."""
+    """Yield a line with an entity's name, description and access, then one for each of its fields."""
     entity = document["entities"][name]
     access = "dotted"
     if entity["access_pattern"].startswith("Direct"):
@@ -144,4 +149,5 @@ def _describe_entity(name: str, document: dict[str, Any]) -> Iterable[str]:
 
 
 def _null_mark(part: dict[str, Any]) -> str:
+    """Return `?` for an entity or field that may be null; an empty string for any other."""
     return "?" if part["nullable"] else ""

@@ -31,7 +31,10 @@ _PATTERNS = (
 
 
 def build_restaurant_reference(program: nodes.Program | None = None) -> Reference:
-    """Return the reference of the restaurant domain, with the fields and parameters of a checked seed if one is given."""
+    """Return the reference of the restaurant domain; with a `program`, a checked seed, also its fields and parameters.
+
+    A seed without fields or parameters adds no entity for these.
+    """
     entities: list[Entity] = []
     description = _DESCRIPTION
     context: Sequence[nodes.InputField] = ()
@@ -70,9 +73,11 @@ def _build_standard_entity(
 
 
 def _build_field(name: str, ty: Type, description: str, default: Value = None) -> EntityField:
+    """Return a field of a type; one with values is an enum."""
     kind = "enum" if ty.values is not None else _TYPES[ty.base]
     return EntityField(name, kind, description, ty.nullable, values=ty.values or (), default=default)
 
 
 def _convert_declared(field: nodes.ExtractionField | nodes.Parameter) -> EntityField:
+    """Return a field or parameter of a seed as a field of an entity."""
     return _build_field(field.name, field.ty, field.description, field.default)

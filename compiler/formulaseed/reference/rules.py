@@ -61,7 +61,8 @@ def find_reference_path(document: JsonValue) -> JsonString | None:
 def lower_rules(document: JsonValue, name: str, reference: Reference, problems: Problems) -> surface.Program | None:
     """Lower a file of rules: a list, or an object with the list at `rules`. Every fault is reported.
 
-    A rule without a valid name is checked, too, but it is not part of the output.
+    Always returns a program, even one without rules. A rule without a valid name is checked, too, but is not part of
+    the output; an item that is no object is left out.
     """
     shape = Shape(problems)
     description = ""
@@ -105,7 +106,10 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
 def _read_rule(
     section: JsonObject, shape: Shape, reference: Reference
 ) -> tuple[JsonString | None, surface.Formula | surface.Broken, str]:
-    """Return the name of a rule, None if it is no string, its formula and its description; report every fault."""
+    """Return the name of a rule, None if there is no string, its formula and its description; report faults.
+
+    A formula that is missing or invalid is `Broken`.
+    """
     shape.report_unknown_keys(section, ("name", "formula", "description"), "a rule")
     name = shape.read_text(shape.require(section, "name", "the rule", '"name": such as "ram"'), "`name`")
     formula = shape.require(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
@@ -129,7 +133,10 @@ def _parse(text: JsonString, reference: Reference, problems: Problems) -> ast.Ex
 
 
 def find_unlisted(expression: ast.Expr | None, reference: Reference) -> list[Diagnostic]:
-    """Return one diagnostic for each function and operator of a formula that the reference does not allow."""
+    """Return one diagnostic for each function and operator of a formula that the reference does not allow.
+
+    Empty if `expression` is None. A function that the language does not have is not reported here.
+    """
     functions = reference.available_functions
     operators = reference.operators
     diagnostics: dict[str, Diagnostic] = {}

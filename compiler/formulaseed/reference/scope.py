@@ -69,9 +69,10 @@ class DomainScope(SeedScope):
         return is_present(typed.Ref(Symbol(SymbolKind.FIELD, entity), expression.info))
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Return a reference to the field or entity; an error expression if it is unknown or unreadable, which is reported.
+        """Return a reference to the field or entity; an error expression, reported, if it is unknown or unreadable.
 
-        An unknown name is not reported if the reference is incomplete.
+        An unknown name is not reported if the reference is incomplete. `per_review` has no effect, as there are no
+        reviews.
         """
         text = name.text
         span = name.span
@@ -90,7 +91,10 @@ class DomainScope(SeedScope):
         return typed.Ref(Symbol(SymbolKind.FIELD, full), Info(ty, span, known), text)
 
     def _report_unknown(self, name: ast.Name) -> None:
-        """Report a name that is no field, once, with a suggestion as long as the budget for these lasts."""
+        """Report a name that is no field, once, with a suggestion as long as the budget for these lasts.
+
+        Takes one from `_suggestions`, even if the name has been reported.
+        """
         text = name.text
         span = name.span
         reference = self.reference
@@ -114,7 +118,11 @@ class DomainScope(SeedScope):
         self.report_once(replace(diagnostic, is_security=ast.has_inner_name(text)), text)
 
     def _suggest_own_field(self, entity: str, rest: str) -> Help:
-        """Return a suggestion for a field `rest` that an entity lacks: a similar field of its own, or another entity's."""
+        """Return a suggestion for a field `rest` that an entity lacks: one of its own, or another entity's.
+
+        A field of its own with the same last name is preferred, then one of any entity, unless a similar name is its
+        own.
+        """
         own = {full.partition(".")[2]: full for full in self.reference.field_names(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:
@@ -132,7 +140,11 @@ class DomainScope(SeedScope):
         return did_you_mean(rest, own, noun="fields", prefix=f"{entity}.")
 
     def _suggest_entity(self, entity: str, rest: str) -> Help:
-        """Return a suggestion for `entity.rest`, in which the entity is unknown."""
+        """Return a suggestion for `entity.rest`, in which the entity is unknown.
+
+        In this order: the field `rest` of a similar entity, a field of that name anywhere, a similar field of a
+        similar entity, the entity's name as a field without parts, or else the entities that there are.
+        """
         names = [known.name for known in self.reference.entities]
         close = find_closest(entity, names)
         if close is not None and self.reference.resolve_name(f"{close}.{rest}"):
@@ -148,7 +160,8 @@ class DomainScope(SeedScope):
     def _suggest_direct_name(self, text: str) -> Help:
         """Return a suggestion for an unknown name without a dot, which may also be a literal, a function or a string.
 
-        A field of that name in any entity is preferred to similar names.
+        A literal in another spelling is preferred, then a field of that name in any entity, then a function, then
+        similar names.
         """
         if text.lower() in _LITERAL_SPELLINGS:
             return suggest(_LITERAL_SPELLINGS[text.lower()])
@@ -175,6 +188,7 @@ class DomainScope(SeedScope):
         yield from self.functions
 
     def _sort_root_first(self) -> list[str]:
+        """Return the full names of all fields, those of the root first, otherwise in their order."""
         return sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
 
     def _names_by_last_part(self) -> dict[str, str]:

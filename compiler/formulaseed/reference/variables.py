@@ -78,8 +78,8 @@ def _read_variables(variables: Mapping[str, Any] | Collection[str]) -> dict[str,
 def _add_fields(entity: Entity, values: Mapping[str, Any], are_values: bool) -> Entity:
     """Return a copy of the entity with further fields; one that it has already is replaced.
 
-    An object at `custom_fields` has custom fields. Raises `DataError` for a name or a value that a variable cannot
-    have.
+    An object at `custom_fields` has custom fields. `are_values` says that strings are values, not names of types.
+    Raises `DataError` for a name or a value that a variable cannot have.
     """
     fields = {field.name: field for field in entity.fields}
     custom = {field.name: field for field in entity.custom_fields}
@@ -126,7 +126,10 @@ def _build_field(name: str, value: Any, is_value: bool = False) -> EntityField:
 
 
 def _build_typed_field(name: str, declared: Mapping[str, Any]) -> EntityField:
-    """Return the field that an object with a `type` declares. Raises `DataError` for another key of a wrong type."""
+    """Return the field that an object with a `type` declares; `nullable` is False by default.
+
+    Raises `DataError` for an unknown type, and for another key of a wrong type.
+    """
     nullable = declared.get("nullable", False)
     description = declared.get("description", "")
     values = declared.get("values", ())

@@ -21,7 +21,7 @@ def find_disagreements(structure: model.Node, shorthand: Shorthand) -> list[Diag
 
 
 def _unwrap_single_arguments(tree: Shorthand) -> Shorthand:
-    """Return the tree with each junction of one argument replaced by that argument."""
+    """Return a copy of the tree in which each junction of one argument is replaced by that argument."""
     if not isinstance(tree, JoinedNames):
         return tree
     args = tuple(map(_unwrap_single_arguments, tree.args))
@@ -144,7 +144,11 @@ def _meaning_key(tree: Shorthand) -> object:
 
 
 def _dissimilarity(expected: Shorthand, actual: Shorthand) -> tuple[bool, bool]:
-    """Return a sort key that is lower for more similar parts, so that these are reported together."""
+    """Return a sort key that is lower for more similar parts: both junctions or neither, then the same kind.
+
+    Of two junctions those with the same operator are more similar, of two conditions those that are both `HOP`s or
+    both not.
+    """
     if isinstance(expected, JoinedNames) and isinstance(actual, JoinedNames):
         return False, expected.op != actual.op
     has_junction = isinstance(expected, JoinedNames) or isinstance(actual, JoinedNames)

@@ -81,7 +81,7 @@ class EvidenceDecoder:
         return self.shape.require(self.section, key, self.subject, f'"{key}": {_EXAMPLES[key]}')
 
     def get(self, key: str) -> JsonValue | None:
-        """Return the value of a key; None if it is missing, which is reported if the key is required."""
+        """Return the value of a key; None if it is missing, which is reported only if the key is required."""
         if key in self.keys.required:
             return self.require(key)
         return self.section.get(key)
@@ -193,7 +193,7 @@ class EvidenceDecoder:
 
 
 def lower_evidence(value: JsonValue | None, shape: Shape) -> ir.Evidence | None:
-    """Lower an object such as `{"kind": "review_text", "pattern": "cozy"}`; None, with errors reported, if it is invalid."""
+    """Lower an object such as `{"kind": "review_text", …}`; None if it is absent or, with errors reported, invalid."""
     section = shape.read_object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
     if section is None:
         return None
@@ -273,7 +273,7 @@ def _check_restated(decoder: EvidenceDecoder, names: Sequence[str]) -> None:
 
 
 def _lower_item_hours(decoder: EvidenceDecoder) -> ir.ItemHours | None:
-    """Lower opening hours, and report an unknown day; None, reported, if the range is invalid."""
+    """Lower opening hours, and report an unknown day; None, with an error reported, without a valid range."""
     path = decoder.read_path("path")
     keys = decoder.section.get("path")
     if len(path) == 2 and path[0] == "hours" and path[1] not in _DAYS and isinstance(keys, JsonArray):
@@ -342,7 +342,7 @@ def _is_null(value: JsonValue | None) -> bool:
 
 
 def _lower_group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
-    """Lower a comparison of a group; None, reported, if it has no filter."""
+    """Lower a comparison of a group's stars or size; None, with an error reported, if it has no `group_filter`."""
     group = decoder.open_section("group_filter")
     decoder.shape.read_text(decoder.section.get("group"), "`group`")
     metric = decoder.read_choice("metric", ("avg_stars", "count"))
@@ -356,7 +356,7 @@ def _lower_group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
 
 
 def _lower_not_only_easy_raters(decoder: EvidenceDecoder) -> ir.NotOnlyEasyRaters | None:
-    """Lower the bounds for easy and harsh raters; None, reported, if there are none."""
+    """Lower the bounds for easy and harsh raters; None, with an error reported, if there is no `condition` object."""
     bounds = decoder.open_section("condition")
     if bounds is None:
         return None

@@ -32,7 +32,7 @@ _SIGNS = {"gte": ">=", "gt": ">", "lte": "<=", "lt": "<", "eq": "==", "ne": "!="
 
 
 def describe_evidence(evidence: ir.Evidence) -> str:
-    """Return what must hold, such as `attributes.DriveThru: true 'True'`."""
+    """Return in words what evidence requires of a restaurant, such as `attributes.DriveThru: true 'True'`."""
     match evidence:
         case ir.ItemMeta(path, rules):
             expected = ", ".join(f"{rule.name.replace('_', ' ')} {rule.value!r}" for rule in rules) or "true"
@@ -91,6 +91,7 @@ def _format_time(minutes: int) -> str:
 
 
 def _format_reviews(min_matches: int, social_filter: ir.SocialFilter | None) -> str:
+    """Return a number of reviews, with the people of the filter; None is no filter."""
     return ("a review" if min_matches == 1 else f"{min_matches} reviews") + _format_people(social_filter)
 
 
@@ -139,7 +140,10 @@ def describe_data(evidence: ir.Evidence, restaurant: Restaurant, background: Bac
 
 
 def _describe_expectation(rule: ir.Expectation) -> str:
-    """Return a rule such as `, asked to be free`, its value without the quotes that Yelp puts around it."""
+    """Return a rule such as `, asked to be free`, its value without the quotes that Yelp puts around it.
+
+    Raises `KeyError` for `missing`, which expects no value.
+    """
     value: Any = rule.value
     if isinstance(value, str) and rule.name in ("true", "false", "not_true"):
         value = _read_attribute(value)
@@ -165,6 +169,7 @@ def _describe_value(path: Path, restaurant: Restaurant) -> str:
 
 
 def _format_average(stars: float | None) -> str:
+    """Return an average with two decimals; `nothing` if it is None."""
     return "nothing" if stars is None else f"{stars:.2f}"
 
 
@@ -210,6 +215,7 @@ def explain_status(request: ir.Request, result: RequestResult, cache: EvidenceCa
     """Return lines that say why a request is not `ok`; empty if it is.
 
     They have the gold restaurant's decisive conditions, the rivals that match, and the restaurants that may match.
+    Lists of restaurants are cut after `MAX_LISTED`.
     """
     if result.status == "ok":
         return []
@@ -252,20 +258,27 @@ def _describe_unknown(request: ir.Request, cache: EvidenceCache) -> Iterator[str
 
 
 def _find_decisive_leaves(traced: TracedNode) -> list[TracedNode]:
-    """Return the leaves that decide the value of a tree: those that have its value, in parts that have its value."""
+    """Return the leaves that decide the value of a tree: those that have its value, in parts that have its value.
+
+    There is at least one; they are in the order of the tree.
+    """
     if not traced.parts:
         return [traced]
     return [leaf for part in traced.parts if part.truth == traced.truth for leaf in _find_decisive_leaves(part)]
 
 
 def _describe_leaf(leaf: TracedNode, business_id: str, cache: EvidenceCache) -> str:
-    """Return a condition with its value as a mark, and the data that decides it. `leaf` must not be a junction."""
+    """Return a condition with its value as a mark, and the data that decides it.
+
+    `leaf` must not be a junction, and `business_id` must be a candidate of the dataset.
+    """
     assert isinstance(leaf.node, ir.Condition)
     data = describe_data(leaf.node.evidence, cache.dataset.candidates[business_id], cache.dataset.background)
     return f"{MARKS[leaf.truth]} {leaf.node.aspect}: {data}"
 
 
 def _format_labels(ids: Sequence[str], cache: EvidenceCache) -> str:
+    """Return the names and ids of restaurants in a list, which is cut after `MAX_LISTED`."""
     labels = ", ".join(map(cache.dataset.label, ids[:MAX_LISTED]))
     return f"{labels} and {len(ids) - MAX_LISTED} more" if len(ids) > MAX_LISTED else labels
 
@@ -290,17 +303,17 @@ def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
         traced = cache.trace(request.structure, business_id)
         role = "gold" if business_id == gold else "rival"
         yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
-        yield from _print_tree(traced, business_id, cache, "  ")
+        yield from _format_tree(traced, business_id, cache, "  ")
 
 
-def _print_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
-    """Yield a line for each node with its value and, for a condition, its data; arguments are indented."""
+def _format_tree(traced: TracedNode, business_id: str, cache: EvidenceCache, indent: str) -> Iterator[str]:
+    """Yield a line for each node with its value and, for a condition, its data; arguments are indented more."""
     if isinstance(traced.node, ir.Condition):
         yield indent + _describe_leaf(traced, business_id, cache)
         return
     yield f"{indent}{MARKS[traced.truth]} {traced.node.op}: {WORDS[traced.truth]}"
     for part in traced.parts:
-        yield from _print_tree(part, business_id, cache, indent + "  ")
+        yield from _format_tree(part, business_id, cache, indent + "  ")
 
 
 def suggest_changes(request: ir.Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
@@ -359,7 +372,10 @@ def _rarity_key(condition: ir.Condition, rivals: Sequence[str], cache: EvidenceC
 
 
 def _remove_leaf(node: ir.Node, removed: ir.Condition) -> ir.Node | None:
-    """Return a copy of the tree without one of its leaves; None if nothing is left."""
+    """Return a copy of the tree without the leaf `removed` itself, not equal ones; None if nothing is left.
+
+    Junctions that lose all arguments are removed, too.
+    """
     if isinstance(node, ir.Condition):
         return None if node is removed else node
     args = tuple(rest for arg in node.args if (rest := _remove_leaf(arg, removed)) is not None)

@@ -158,7 +158,10 @@ _EXPERTS_SUFFIX = "_by_experts"
 
 
 def build_request_template(group: str) -> dict[str, Plain]:
-    """Return a new request of a group, with placeholders in `<` and `>`. A single condition is put into an `AND`."""
+    """Return a new request of a group, with placeholders in `<` and `>`. A single condition is put into an `AND`.
+
+    Raises `KeyError` if `group` is not one of `GROUPS`.
+    """
     pattern = parse_shorthand(Source("<template>", GROUPS[group].template), Problems())
     assert pattern is not None, "the templates are shorthands"
     structure = _build_template(pattern, in_or=False)

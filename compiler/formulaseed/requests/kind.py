@@ -30,12 +30,14 @@ def _parse(document: Document, problems: Problems, benchmark: bool = False) -> t
 
 
 def _check(document: Document, lines: tuple[Line, ...], problems: Problems) -> Requests:
+    """Return the requests without errors; invalid lines, already reported, are left out. Reports nothing."""
     from formulaseed.requests.model import Request, Requests
 
     return Requests(document.name, tuple(line for line in lines if isinstance(line, Request)))
 
 
 def _data(document: Document) -> Plain:
+    """Return the requests of a document, which must have been read without errors, as plain values."""
     from formulaseed.requests.read import read_request_values
 
     return read_request_values(document.source)

@@ -111,7 +111,7 @@ def _parse_tree(text: JsonString) -> PatternNode:
 
 
 def _locate_error(text: JsonString, position: int) -> tuple[Span, str]:
-    """Return the span to underline at the `position` of an error, and the characters in it."""
+    """Return the span to underline at the `position` of an error, and its characters; empty at the end."""
     if position and text.value.startswith("(?", position - 1):  # `re` names the position after the bracket
         position -= 1
     match = _ERROR_TEXT.match(text.value, position)
@@ -157,7 +157,7 @@ def _refuse_ambiguous(node: PatternNode, text: JsonString) -> None:
             raise _RefusedPattern(catalogue.nested_repeat(span, inner.extract_text(text.value)))
         if _can_be_empty(item):
             raise _RefusedPattern(catalogue.empty_repeat(span, item.extract_text(text.value)))
-        if clash := _find_clash(item, _first_characters(item)):
+        if clash := _find_clash(item, _find_first_characters(item)):
             raise _RefusedPattern(catalogue.ambiguous_repeat(span, item.extract_text(text.value), clash))
     for part in node.parts:
         _refuse_ambiguous(part, text)
@@ -179,38 +179,38 @@ def _can_be_empty(node: PatternNode) -> bool:
     return node.minimum == 0 or any(map(_can_be_empty, node.parts))
 
 
-def _first_characters(node: PatternNode) -> Characters:
+def _find_first_characters(node: PatternNode) -> Characters:
     """Return the characters that a match can begin with."""
     first = node.accepts
     for part in node.parts:
-        first |= _first_characters(part)
+        first |= _find_first_characters(part)
         if node.kind == "all" and not _can_be_empty(part):
             break
     return first
 
 
-def _next_characters(node: PatternNode, follow: Characters) -> Characters:
-    """Return the characters that can come next before a node: its first ones, and `follow` if it can be empty."""
-    first = _first_characters(node)
+def _find_next_characters(node: PatternNode, follow: Characters) -> Characters:
+    """Return the characters that can come next before a node: its first ones, and `follow` if the node can be empty."""
+    first = _find_first_characters(node)
     return first | follow if _can_be_empty(node) else first
 
 
 def _find_clash(node: PatternNode, follow: Characters) -> str | None:
-    """Return a character at which a match can go on in two ways, if `follow` can come after the node; else None."""
+    """Return a character at which a match can go on in two ways if `follow` comes after the node; None without one."""
     if node.kind == "all":
         for part in reversed(node.parts):
             if clash := _find_clash(part, follow):
                 return clash
-            follow = _next_characters(part, follow)
+            follow = _find_next_characters(part, follow)
     elif node.kind == "any":
         seen = NO_CHARACTERS
         for part in node.parts:
-            first = _next_characters(part, follow)
+            first = _find_next_characters(part, follow)
             if clash := min(seen & first, default=None) or _find_clash(part, follow):
                 return clash
             seen |= first
     elif node.kind == "repeat":
-        first = _first_characters(node.parts[0])
+        first = _find_first_characters(node.parts[0])
         if node.minimum != node.maximum and first & follow:
             return min(first & follow)
         return _find_clash(node.parts[0], follow if node.maximum == 1 else first | follow)
@@ -232,7 +232,7 @@ def _count_steps(node: PatternNode, after: int, follow: Characters) -> int:
     if node.kind == "all":
         for part in reversed(node.parts):
             after = _count_steps(part, after, follow)
-            follow = _next_characters(part, follow)
+            follow = _find_next_characters(part, follow)
         return after - _count_saved_steps(node)
     if node.kind == "any":
         return min(limits.PATTERN_STEPS, sum(1 + _count_steps(part, after, follow) for part in node.parts))
@@ -242,9 +242,9 @@ def _count_steps(node: PatternNode, after: int, follow: Characters) -> int:
 
 
 def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> int:
-    """Return what `_count_steps` returns, for a repeat."""
+    """Return how many steps a repeat and the rest of the pattern take at most, as `_count_steps` does."""
     item = node.parts[0]
-    first = _first_characters(item)
+    first = _find_first_characters(item)
     # At the end of the pattern there is a match as soon as there are enough turns.
     if not after and not follow:
         return node.minimum * _count_steps(item, 0, first)
@@ -255,7 +255,7 @@ def _count_repeat_steps(node: PatternNode, after: int, follow: Characters) -> in
         entering = 1 if node.maximum is None else _BOUNDED_STEPS
     # Nothing in an unbounded repeat is ambiguous, so that its turns add up and do not multiply.
     if node.is_unbounded:
-        times = node.maximum or limits.PATTERN_TEXT // (_match_width(item) or 1)
+        times = node.maximum or limits.PATTERN_TEXT // (_find_match_width(item) or 1)
         return min(limits.PATTERN_STEPS, times * (entering + _count_steps(item, 0, first | follow) + leaving) + after)
     for count in range(node.maximum or 0, 0, -1):
         steps = entering + _count_steps(item, after, first | follow)
@@ -310,7 +310,7 @@ def _remove_backtracking(tree: PatternNode, text: str) -> str | None:
     first_text, second_text = (tree.parts[n].extract_text(text).rstrip("?") for n in gaps)
     middle = tree.parts[first + 1 : second]
     # The nearest match of the middle is enough only if all its matches have one length and are within a line.
-    has_fixed_width = bool(middle) and all(_match_width(part) is not None for part in middle)
+    has_fixed_width = bool(middle) and all(_find_match_width(part) is not None for part in middle)
     is_steady = has_fixed_width and all("\n" not in _collect_characters(part) for part in middle)
     after = _count_steps(replace(tree, parts=tree.parts[second:]), 0, NO_CHARACTERS)
     after += limits.PATTERN_TEXT * (1 + _count_steps(replace(tree, parts=middle), 0, NO_CHARACTERS))
@@ -327,13 +327,13 @@ def _collect_characters(node: PatternNode) -> Characters:
     return node.accepts.union(*map(_collect_characters, node.parts))
 
 
-def _match_width(node: PatternNode) -> int | None:
+def _find_match_width(node: PatternNode) -> int | None:
     """Return the number of characters of every match; None if matches differ in length."""
     if node.kind in ("test", "place"):
         return int(node.kind == "test")
     if node.minimum != node.maximum:
         return None
-    widths = [width for part in node.parts if (width := _match_width(part)) is not None]
+    widths = [width for part in node.parts if (width := _find_match_width(part)) is not None]
     if len(widths) < len(node.parts) or (node.kind == "any" and len(set(widths)) > 1):
         return None
     if node.kind == "all":

@@ -142,7 +142,7 @@ def _lower_entry(entry: _Entry, value: JsonValue | None, faults: Iterable[JsonFa
 
 
 def _find_nonblank_string(document: JsonObject | None, key: str) -> str | None:
-    """Return the string at a key of an invalid request; None if there is none, or it is blank."""
+    """Return the string at a key of an invalid request; None if there is none or it is blank, or `document` is None."""
     value = document.get(key) if document is not None else None
     if isinstance(value, JsonString) and value.value.strip():
         return value.value
@@ -166,7 +166,7 @@ class _Entry:
         self.condition_count = 0
 
     def read_object(self, value: JsonValue | None, faults: Iterable[JsonFault]) -> JsonObject | None:
-        """Report the faults of the request's JSON, and return its object; None if it is not one."""
+        """Report faults of a request's JSON, and return its object; None if it is absent or, reported, no object."""
         for fault in faults:
             self.problems.report(reading.invalid_json(fault))
         if value is None:
@@ -265,7 +265,7 @@ class _Entry:
     # --- the structure, whose conditions are counted
 
     def lower_node(self, value: JsonValue | None, subject: str) -> ir.Node | None:
-        """Lower a condition or, if it has `op` or `args`, a junction; None, reported, if it has errors."""
+        """Lower a condition or, if it has `op` or `args`, a junction; None if it is absent or, reported, invalid."""
         example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
         section = self.shape.read_object(value, subject, example)
         if section is None:
@@ -280,9 +280,10 @@ class _Entry:
         return self.lower_junction(section)
 
     def lower_condition(self, section: JsonObject) -> ir.Condition | None:
-        """Lower a condition, and count it; None, reported, if it has no aspect or no valid evidence.
+        """Lower a condition; None, with an error reported, if it has no aspect or no valid evidence.
 
-        A blank aspect and too many conditions are reported, too, but the condition is returned.
+        Counts it in `condition_count`. A blank aspect and too many conditions are reported, but the condition is
+        returned.
         """
         self.shape.report_unknown_keys(section, ("aspect", "evidence"), "a condition")
         value = self.shape.require(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
@@ -299,7 +300,7 @@ class _Entry:
         return ir.Condition(aspect.value, evidence, section.span)
 
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
-        """Lower an `AND` or `OR`; None, reported, if it or one of its arguments has errors."""
+        """Lower an `AND` or `OR`; None, reported, if it has no arguments, or it or one of them has errors."""
         self.shape.report_unknown_keys(section, ("op", "args"), "an `AND` or `OR`")
         op = self.shape.read_text(self.shape.require(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
         value = self.shape.require(section, "args", "this object", '"args": the conditions that it joins')

@@ -111,7 +111,10 @@ def _name_pattern() -> re.Pattern[str]:
 
 
 def _parse(string: JsonString) -> Shorthand | Diagnostic:
-    """Return the tree of a shorthand, or the diagnostic of its first error."""
+    """Return the tree of a shorthand, or the diagnostic of its first error, which it does not report.
+
+    An error is a limit, a hidden character, invalid syntax or too many hops. Charges `FILE_BUDGET`.
+    """
     text = string.value
     make_span = string.subspan
     if len(text) > limits.SHORTHAND_CHARACTERS:
@@ -165,10 +168,12 @@ class _ParseStop:
 
     @property
     def unexpected_text(self) -> str:
+        """The text that is no part of a shorthand; empty at its end."""
         return self.text[self.start : self.end]
 
     @property
     def last_token(self) -> Token | None:
+        """The token before the error; None if the error is at the start."""
         return self.tokens[-1] if self.tokens else None
 
     @property
@@ -259,7 +264,7 @@ def _diagnose_unexpected(stop: _ParseStop) -> Diagnostic:
 
 
 def _open_brackets(tokens: list[Token]) -> list[tuple[Token, Token]]:
-    """Return the brackets that are open, each after the token before it."""
+    """Return the brackets that are still open after these tokens, outermost first, each after the token before it."""
     brackets: list[tuple[Token, Token]] = []
     for before, token in pairwise([*tokens[:1], *tokens]):
         if token.type in ("LPAR", "LSQB"):
@@ -270,6 +275,7 @@ def _open_brackets(tokens: list[Token]) -> list[tuple[Token, Token]]:
 
 
 def _token_ends(token: Token) -> tuple[int, int]:
+    """Return the start and the end of a token in the shorthand."""
     start = token.start_pos or 0
     return start, start + len(token)
 
@@ -288,6 +294,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def _unescape(match: re.Match[str]) -> str:
+    """Return the character that an escape stands for, such as a tab, or the one with a given code."""
     plain = match["plain"]
     if plain is not None:
         return _ESCAPES.get(plain, plain)

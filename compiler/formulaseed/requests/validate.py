@@ -147,11 +147,11 @@ class EvidenceCache:
             yield business_id
 
     def truth(self, evidence: ir.Evidence, business_id: str) -> Truth:
-        """Return the value of a piece of evidence for a restaurant."""
+        """Return the value of a piece of evidence, which a request must contain, for a restaurant of the dataset."""
         return self._values_for(business_id).evidence[evidence]
 
     def compute_matrix(self) -> Matrix:
-        """Return every request's value for every restaurant."""
+        """Return every request's value for every restaurant; evaluates the restaurants that are not in the cache."""
         ids = self.dataset.candidates
         return {request.id: {id: self._values_for(id).requests[request.id] for id in ids} for request in self.requests}
 
@@ -171,7 +171,10 @@ class EvidenceCache:
 
 
 def validate(lines: Sequence[ir.Line], dataset: Dataset, failures: Sequence[str], evaluate: Evaluate) -> Validation:
-    """Validate all lines. `failures`, which the result repeats, are the reports of unusable input from reading the dataset."""
+    """Validate all lines: evaluate each restaurant once, and give every line a status, `invalid` if it has errors.
+
+    `failures`, which the result repeats, are the reports of unusable input from reading the dataset.
+    """
     matrix = EvidenceCache(valid_requests(lines), dataset, evaluate).compute_matrix()
     return Validation(build_results(lines, matrix), matrix, tuple(failures))
 
@@ -201,9 +204,10 @@ def find_matches(row: Mapping[str, Truth]) -> tuple[str, ...]:
 
 
 def determine_status(gold: str | None, matches: Sequence[str]) -> Status:
-    """Return the status of a valid request with these matches.
+    """Return the status of a valid request that matches these restaurants.
 
-    It is `gold_not_match` if only other restaurants match. If `gold` is None, a single match is `ok`.
+    It is `no_match` without any, `gold_not_match` if only other restaurants match, and `multi_match` if others match,
+    too. If `gold` is None, a single match is `ok`.
     """
     if not matches:
         return "no_match"

@@ -29,7 +29,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.kind import Checked, Document, Kind, KindName, Parsed
 from formulaseed.seed import surface
 from formulaseed.seed.write.autofix import apply_fixes, choose_fixes, is_fixed
-from formulaseed.seed.write.canonical import sha256
+from formulaseed.seed.write.canonical import hash_seed
 from formulaseed.source.json_reader import Plain
 from formulaseed.source.text import Source
 
@@ -85,7 +85,7 @@ class Compilable(Generic[Checked]):
     @property
     def sha256(self) -> str:
         """The SHA-256, in hexadecimal, of the document's canonical form."""
-        return sha256(self.data)
+        return hash_seed(self.data)
 
 
 def run(kind: Kind[Parsed, Checked], document: Document, problems: Problems) -> Analysis[Parsed, Checked]:

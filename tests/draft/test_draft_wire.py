@@ -21,7 +21,7 @@ from formulaseed.draft.session import DraftResult, RepairAttempt, repair_values
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
-from formulaseed.seed.write.canonical import canonical, layout
+from formulaseed.seed.write.canonical import canonicalize, format_json
 from helpers import SEEDS, places
 from hypothesis import given
 from hypothesis import strategies as st
@@ -273,7 +273,7 @@ def test_any_answers_end_in_a_seed_or_in_diagnostics(drawn: dict[str, Any]) -> N
         assert (checked is second) or not losses, "a draft is no worse than itself"
         json.loads(format_values(repair_values(checked, G1A, RepairAttempt(drawn["repair"], second, losses))))
         assert "FS901" not in [d.code for d in checked.analysis.diagnostics]
-        assert layout(canonical(json.loads(checked.text))) == checked.text
+        assert format_json(canonicalize(json.loads(checked.text))) == checked.text
         if not checked.errors:
             compile_seed(json.loads(checked.text))
     notes = tuple(drawn["seed"]["assumptions"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed import DataError, EvaluationError, Outcome, explain, extract, load_evaluator, load_seed, run
 from formulaseed.explanation.explanation import Explanation, explanation_schema
-from formulaseed.seed.write.canonical import layout
+from formulaseed.seed.write.canonical import format_json
 from formulaseed.testing import reference_evaluate
 from formulaseed.testing.inputs import contexts, rows
 from formulaseed.testing.random_seeds import seeds
@@ -220,7 +220,7 @@ def test_what_is_missing_is_said() -> None:
 def test_the_schema_of_explanations_is_published() -> None:
     """The committed one is current, describes every key, and refuses what is missing or unknown."""
     committed = ROOT / "grammar" / "explanation.schema.json"
-    assert committed.read_text(encoding="utf-8") == layout(explanation_schema())
+    assert committed.read_text(encoding="utf-8") == format_json(explanation_schema())
     for part in (SCHEMA.schema, *SCHEMA.schema["$defs"].values()):
         assert [name for name, key in part["properties"].items() if not {"description", "$ref"} & {*key}] == []
     document = json.loads(explain_line("nonna-pia").json)

@@ -18,7 +18,7 @@ from formulaseed.explanation.explanation import explanation_schema
 from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, LoopSpelling
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import Value
-from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.json_schema import build_seed_schema
 from formulaseed.seed.operations import OPERATIONS, build_aggregate_operation
 from formulaseed.testing import reference_evaluate
 from helpers import ROOT
@@ -158,7 +158,7 @@ def test_an_aggregate_added_to_the_table_is_known_everywhere(monkeypatch: pytest
     found = explain(seed, rows, {}, "b", output="S")
     assert "the product of extraction.x over the 3 of 6 reviews that meet" in found.text
     assert {item.name for item in cover(seed, [{"business_id": "b", "context": {}, "rows": rows}]).items} >= {"A"}
-    assert '"product"' in json.dumps(seed_schema())
+    assert '"product"' in json.dumps(build_seed_schema())
     assert '"product"' in json.dumps(explanation_schema())
     assert "`product`" in system_prompt(SEED)
     assert any("product" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])

@@ -17,7 +17,7 @@ from formulaseed.language.operators import OPERATORS, Operation, Spelling, domai
 from formulaseed.language.parser import parse_formula, parse_v1_formula
 from formulaseed.reference.document import build_document
 from formulaseed.reference.restaurant import build_restaurant_reference
-from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.json_schema import build_seed_schema
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import reference_evaluate
@@ -79,7 +79,7 @@ def test_a_function_added_to_the_table_is_known_everywhere(monkeypatch: pytest.M
 
     assert "| `acosh(value)` | The inverse hyperbolic cosine" in function_table()
     assert build_document(build_restaurant_reference())["functions"]["acosh"]["example"] == "acosh(1)"
-    assert "`acosh(value)`" in json.dumps(seed_schema())
+    assert "`acosh(value)`" in json.dumps(build_seed_schema())
     assert "acosh(value)" in system_prompt(SEED)
 
 

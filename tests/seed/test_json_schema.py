@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from formulaseed import load_seed
 from formulaseed.documents import analyse, compile_seed
-from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.json_schema import build_seed_schema
 from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import is_v1
-from formulaseed.seed.write.canonical import canonical, layout
+from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.testing import seeds
 from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
 from hypothesis import assume, given
@@ -26,7 +26,7 @@ Json = Any
 
 COMMITTED = ROOT / "grammar" / "formula-seed.schema.json"
 CASES = ROOT / "tests" / "cases"
-SCHEMA = seed_schema()
+SCHEMA = build_seed_schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 
 PLACED = {"FS008", "FS501", "FS502", "FS503", "FS504", "FS508", "FS511", "FS512"}
@@ -130,7 +130,7 @@ def test_the_schema_is_a_schema() -> None:
 
 def test_the_committed_schema_is_current() -> None:
     """What the repository holds is what the compiler's tables give: run `make generate` after changing them."""
-    assert COMMITTED.read_text(encoding="utf-8") == layout(SCHEMA)
+    assert COMMITTED.read_text(encoding="utf-8") == format_json(SCHEMA)
 
 
 def test_every_key_is_explained() -> None:
@@ -284,7 +284,7 @@ def test_a_seed_may_name_the_schema(tmp_path: Path) -> None:
     assert find_refused(named) == []
     assert load_seed(named).sha256 == load_seed(plain).sha256
     assert compile_seed(named) == compile_seed(plain)
-    assert next(iter(canonical(named))) == "$schema"
+    assert next(iter(canonicalize(named))) == "$schema"
     path = write_json(tmp_path / "seed.json", named)
     assert formulaseed("fmt", path).status == 0
     assert next(iter(json.loads(path.read_text(encoding="utf-8")))) == "$schema"
@@ -309,7 +309,7 @@ def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
 
 def test_the_command_reports_a_stale_schema(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
-    path.write_text(layout({**SCHEMA, "title": "Seed"}), encoding="utf-8")
+    path.write_text(format_json({**SCHEMA, "title": "Seed"}), encoding="utf-8")
     stale = formulaseed("schema", "--check", path)
     assert (stale.status, "stale" in stale.out) == (1, True)
     assert formulaseed("schema", "--check", tmp_path / "missing.json").status == 2

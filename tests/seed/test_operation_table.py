@@ -13,7 +13,7 @@ from formulaseed.draft.conversion import assemble_draft, convert_draft
 from formulaseed.draft.prompts import SEED, system_prompt
 from formulaseed.language import ast
 from formulaseed.seed import surface
-from formulaseed.seed.json_schema import seed_schema
+from formulaseed.seed.json_schema import build_seed_schema
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.steps import Arguments
 from formulaseed.testing import reference_evaluate
@@ -100,7 +100,7 @@ def test_an_operation_added_to_the_table_is_known_everywhere(operation: Operatio
     (missing,) = [d for d in check(seed_of({"name": "X", "op": "is_there"}, output="X")) if d.severity == "error"]
     assert (missing.code, missing.help) == ("FS502", 'add "where": {"meta.stars": {"<": 3}}')
 
-    validator = Draft7Validator(seed_schema())
+    validator = Draft7Validator(build_seed_schema())
     assert validator.is_valid(seed)
     assert not validator.is_valid(seed_of({"name": "X", "op": "is_there", "expr": "1"}, output="X"))
     assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in operations_table()

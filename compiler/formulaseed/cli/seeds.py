@@ -44,7 +44,7 @@ from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.read.sections import is_v1
-from formulaseed.seed.write.canonical import canonical, layout, sorted_steps
+from formulaseed.seed.write.canonical import canonicalize, format_json, sorted_steps
 from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
 
@@ -132,12 +132,12 @@ def _format_source(source: Source, path: Path | None, problems: Problems, *, sor
     document = read_text(source, path, problems)
     if document.tree is None:
         return ""
-    value = canonical(plain_value(document.tree))
+    value = canonicalize(plain_value(document.tree))
     if sort and not problems.has_errors:
         program = SEED.parse(document, problems)
         if program is not None and not problems.has_errors:
             value = sorted_steps(value, program, problems)
-    return layout(value)
+    return format_json(value)
 
 
 @click.command("migrate")
@@ -160,7 +160,7 @@ def migrate(seed: str, out: str | None) -> None:
     for item in migration.not_moved:
         line, column = item.span.source.position(item.span.start)
         say(f"{item.span.source.name}:{line}:{column}: not migrated: {item.reason}", err=True)
-    text = layout(canonical(migration.seed))
+    text = format_json(canonicalize(migration.seed))
     errors: list[Diagnostic] = []
     if not migration.not_moved:
         diagnostics = analyse_text(Source(out or "<migrated>", text)).diagnostics
@@ -185,14 +185,14 @@ def schema(subject: str, out: str | None, current: str | None) -> None:
         raise click.UsageError("--out and --check exclude each other")
     check_suffix(out, ".json")
     if subject == "seed":
-        from formulaseed.seed.json_schema import seed_schema
+        from formulaseed.seed.json_schema import build_seed_schema
 
-        text = layout(seed_schema())
+        text = format_json(build_seed_schema())
         option = ""
     else:
         from formulaseed.explanation.explanation import explanation_schema
 
-        text = layout(explanation_schema())
+        text = format_json(explanation_schema())
         option = f"--of {subject} "
     if current is None:
         write_out(text, out)

@@ -14,7 +14,7 @@ from typing import Any
 from formulaseed import limits
 from formulaseed.draft.task import Task
 from formulaseed.seed.operations import OPERATIONS, Key
-from formulaseed.seed.write.canonical import canonical, layout
+from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.text import one_line
 
 Json = Any
@@ -74,7 +74,7 @@ def _merge_steps(steps: list[Part], changes: list[Json], removed: set[str]) -> l
 def convert_draft(draft: Part, task: Task) -> tuple[str, list[Part]]:
     """Return the text of the seed in its canonical layout, and the faults: what the draft says and a seed cannot express."""
     conversion = _Conversion(task)
-    return layout(canonical(conversion.seed(draft))), conversion.faults
+    return format_json(canonicalize(conversion.seed(draft))), conversion.faults
 
 
 class _Conversion:

@@ -27,7 +27,7 @@ from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, NotAsked
 from formulaseed.llm.interruption import run_interruptibly
 from formulaseed.llm.limiter import CostBudget
-from formulaseed.seed.write.canonical import layout
+from formulaseed.seed.write.canonical import format_json
 
 Json = Any
 
@@ -167,7 +167,7 @@ class Transcript:
 
     def write(self, file: str, value: Json) -> None:
         """Write a file of the folder atomically. Raises `UnreadableError` if that fails."""
-        replace_file(self.folder / file, layout(value))
+        replace_file(self.folder / file, format_json(value))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
         """Write the diagnostics of the draft that the answer of this name results in."""

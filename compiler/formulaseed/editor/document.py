@@ -24,7 +24,7 @@ from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
 from formulaseed.seed.read.steps import MATCH_MODES
-from formulaseed.seed.write.canonical import canonical, layout
+from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
 
@@ -324,7 +324,7 @@ class SeedDocument:
         tree = read_text(self.source, None, problems).tree
         if tree is None or problems.has_errors:
             return None
-        return layout(canonical(plain_value(tree)))
+        return format_json(canonicalize(plain_value(tree)))
 
 
 _SECTION_KEYS: dict[str, Sequence[str]] = {

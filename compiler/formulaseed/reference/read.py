@@ -38,7 +38,7 @@ _Record = TypeVar("_Record", model.EnumType, model.SyntaxPattern, model.Example)
 def lower_reference(document: JsonValue | None, problems: Problems) -> model.Reference | None:
     """Lower a document, and report every fault. Returns None if it is no JSON or no object, or its entities are unreadable."""
     shape = Shape(problems)
-    section = shape.object(document, "a formula reference", 'an object such as {"entities": {…}}')
+    section = shape.read_object(document, "a formula reference", 'an object such as {"entities": {…}}')
     if section is None:
         return None
     return _ReferenceReader(section, shape).read_reference()
@@ -75,7 +75,7 @@ class _ReferenceReader:
         The reference is incomplete if the entities, custom fields or enums have problems.
         """
         document = self.document
-        self.shape.keys(document, _TOP_KEYS, "a formula reference")
+        self.shape.report_unknown_keys(document, _TOP_KEYS, "a formula reference")
         reported = frozenset(self.shape.problems.sorted())
         entities = self.read_entities()
         if entities is None:
@@ -102,35 +102,35 @@ class _ReferenceReader:
     def limit_members(self, section: JsonObject, noun: str, maximum: int) -> tuple[Member, ...]:
         """Return the members of a section; none, with the problem reported, if there are more than `maximum`."""
         if len(section.members) > maximum:
-            self.shape.too_many(section.span, noun, len(section.members), maximum)
+            self.shape.report_too_many(section.span, noun, len(section.members), maximum)
             return ()
         return section.members
 
     def open_section(self, section: JsonObject, key: str, known_keys: Sequence[str] | None = None) -> JsonObject:
         """Return the object at a key, with unknown keys reported unless `known_keys` is None; an empty object if it is absent."""
         value = section.get(key)
-        inner = self.shape.object(value, f"`{key}`") if value is not None else None
+        inner = self.shape.read_object(value, f"`{key}`") if value is not None else None
         if inner is None:
             return JsonObject(section.span, ())
         if known_keys is not None:
-            self.shape.keys(inner, known_keys, f"`{key}`")
+            self.shape.report_unknown_keys(inner, known_keys, f"`{key}`")
         return JsonObject(inner.span, self.limit_members(inner, f"`{key}`", limits.EXAMPLES))
 
     def read_string(self, section: JsonObject, key: str) -> str:
         """Return the string at a key; an empty string if it is absent, or no string, which is reported."""
-        return self.shape.string(section.get(key), f"`{key}`")
+        return self.shape.read_string(section.get(key), f"`{key}`")
 
     def read_string_map(self, section: JsonObject, noun: str) -> tuple[tuple[str, str], ...]:
         """Return the keys of a section with their strings; another value is reported, and empty."""
-        return tuple((member.key.value, self.shape.string(member.value, noun)) for member in section.members)
+        return tuple((member.key.value, self.shape.read_string(member.value, noun)) for member in section.members)
 
     def read_strings(self, section: JsonObject, key: str, maximum: int) -> tuple[str, ...]:
         """Return the distinct strings of the list at a key, and report entries that are no strings.
 
         Empty if the list is absent or, with the problem reported, longer than `maximum`.
         """
-        items = self.shape.list(section.get(key), f"`{key}`", maximum)
-        strings = [self.shape.text(item, f"an entry of `{key}`") for item in items]
+        items = self.shape.read_list(section.get(key), f"`{key}`", maximum)
+        strings = [self.shape.read_text(item, f"an entry of `{key}`") for item in items]
         return tuple(dict.fromkeys(string.value for string in strings if string is not None))
 
     def read_version(self) -> str:
@@ -138,7 +138,7 @@ class _ReferenceReader:
 
         An error is reported if it is not three numbers; it is returned all the same.
         """
-        version = self.shape.text(self.document.get("version"), "`version`")
+        version = self.shape.read_text(self.document.get("version"), "`version`")
         if version is None:
             return model.FIRST_VERSION
         if not _VERSION.fullmatch(version.value):
@@ -155,8 +155,8 @@ class _ReferenceReader:
         if self.document.get("entities") is None and self.document.get("database") is not None:
             return []
         example = '"entities": {"listing": {"fields": {…}}}'
-        value = self.shape.need(self.document, "entities", "the formula reference", example)
-        section = self.shape.object(value, "`entities`") if value is not None else None
+        value = self.shape.require(self.document, "entities", "the formula reference", example)
+        section = self.shape.read_object(value, "`entities`") if value is not None else None
         if section is None:
             return None
         return [self.read_entity(member) for member in self.limit_members(section, "`entities`", limits.ENTITIES)]
@@ -169,14 +169,14 @@ class _ReferenceReader:
         name = member.key
         shape = self.shape
         noun = f"the entity `{name.value}`"
-        if shape.name(name, "an entity") is not None and name.value in RESERVED_WORDS:
+        if shape.read_name(name, "an entity") is not None and name.value in RESERVED_WORDS:
             shape.problems.report(catalogue.reserved_entity(name.span, name.value))
-        section = shape.object(member.value, noun, '{"fields": {…}}')
+        section = shape.read_object(member.value, noun, '{"fields": {…}}')
         if section is None:
             return model.Entity(name.value)
-        shape.keys(section, _ENTITY_KEYS, noun)
-        value = shape.need(section, "fields", noun, '"fields": {"name": {"type": "string"}}')
-        listed = shape.object(value, "`fields`") if value is not None else None
+        shape.report_unknown_keys(section, _ENTITY_KEYS, noun)
+        value = shape.require(section, "fields", noun, '"fields": {"name": {"type": "string"}}')
+        listed = shape.read_object(value, "`fields`") if value is not None else None
         fields: tuple[Member, ...] = ()
         if listed is not None:
             fields = self.limit_members(listed, "`fields`", self.fields_left)
@@ -184,7 +184,7 @@ class _ReferenceReader:
         return model.Entity(
             name.value,
             self.read_string(section, "description"),
-            shape.boolean(section.get("nullable"), "`nullable`"),
+            shape.read_boolean(section.get("nullable"), "`nullable`"),
             self.read_string(section, "note"),
             tuple(self.read_field(field) for field in fields),
         )
@@ -194,14 +194,14 @@ class _ReferenceReader:
         name = member.key
         value = member.value
         shape = self.shape
-        shape.name(name, "a field")
+        shape.read_name(name, "a field")
         if isinstance(value, JsonString):
             return model.EntityField(name.value, self.read_field_type(value, model.FIELD_TYPES))
-        section = shape.object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
+        section = shape.read_object(value, f"the field `{name.value}`", 'an object such as {"type": "integer"}')
         if section is None:
             return model.EntityField(name.value, "json")
-        shape.keys(section, _FIELD_KEYS, "a field")
-        nullable = shape.boolean(section.get("nullable"), "`nullable`")
+        shape.report_unknown_keys(section, _FIELD_KEYS, "a field")
+        nullable = shape.read_boolean(section.get("nullable"), "`nullable`")
         field = self.read_typed_field(section, name.value, "type", model.FIELD_TYPES, "values", "default")
         minimum, maximum = (self.read_bound(section, key) for key in ("minimum", "maximum"))
         enum_type = self.read_string(section, "enum_type")
@@ -213,7 +213,7 @@ class _ReferenceReader:
         if isinstance(value, JsonNumber):
             return value.value
         if value is not None:
-            self.shape.wrong_type(value, f"`{key}`", "a number")
+            self.shape.report_wrong_type(value, f"`{key}`", "a number")
         return None
 
     def read_typed_field(
@@ -224,7 +224,7 @@ class _ReferenceReader:
         Faults are reported. A missing or unknown type is `json`, and a missing default None.
         """
         example = f'"{type_key}": such as "integer"'
-        type_name = self.shape.text(self.shape.need(section, type_key, "the field", example), f"`{type_key}`")
+        type_name = self.shape.read_text(self.shape.require(section, type_key, "the field", example), f"`{type_key}`")
         value = section.get(default_key)
         return model.EntityField(
             name,
@@ -238,7 +238,7 @@ class _ReferenceReader:
         """Return the name of a type; `json`, which formulas cannot read, for an unknown type, which is reported."""
         if value is None:
             return "json"
-        return self.shape.choice(value, "field type", types) or "json"
+        return self.shape.read_choice(value, "field type", types) or "json"
 
     def find_root(self, entities: list[model.Entity]) -> str:
         """Return the name of the entity whose fields need no prefix; empty if there is none.
@@ -246,7 +246,7 @@ class _ReferenceReader:
         It is the entity that the key `root` names, or else the first with a direct access pattern, or the only one that
         cannot be null. An unknown name at `root` is reported, and returned.
         """
-        named = self.shape.text(self.document.get("root"), "`root`")
+        named = self.shape.read_text(self.document.get("root"), "`root`")
         names = [entity.name for entity in entities]
         if named is not None:
             if entities and named.value not in names:
@@ -281,15 +281,17 @@ class _ReferenceReader:
         """
         shape = self.shape
         seen: set[str] = set()
-        items = shape.list(member.value, "custom fields", self.fields_left)
+        items = shape.read_list(member.value, "custom fields", self.fields_left)
         self.fields_left -= len(items)
         for item in items:
-            section = shape.object(item, "a custom field")
+            section = shape.read_object(item, "a custom field")
             if section is None:
                 continue
-            shape.keys(section, _CUSTOM_KEYS, "a custom field")
-            key = shape.name(shape.need(section, "field_key", "the custom field", '"field_key"'), "a custom field")
-            required = shape.boolean(section.get("required"), "`required`")
+            shape.report_unknown_keys(section, _CUSTOM_KEYS, "a custom field")
+            key = shape.read_name(
+                shape.require(section, "field_key", "the custom field", '"field_key"'), "a custom field"
+            )
+            required = shape.read_boolean(section.get("required"), "`required`")
             field = self.read_typed_field(
                 section, key.text if key else "", "field_type", model.CUSTOM_TYPES, "options", "default_value"
             )
@@ -307,11 +309,11 @@ class _ReferenceReader:
         Unknown names are reported, and returned, too.
         """
         shape = self.shape
-        section = shape.object(self.document.get("functions"), "`functions`", '{"max": {…}}')
+        section = shape.read_object(self.document.get("functions"), "`functions`", '{"max": {…}}')
         if section is None:
             return None
         for member in section.members:
-            shape.object(member.value, f"the function `{member.key.value}`", '{"signature": …, "description": …}')
+            shape.read_object(member.value, f"the function `{member.key.value}`", '{"signature": …, "description": …}')
             if member.key.value not in FUNCTIONS:
                 shape.problems.report(catalogue.unknown_listed_function(member.key.span, member.key.value, FUNCTIONS))
         return tuple(member.key.value for member in section.members)
@@ -322,14 +324,14 @@ class _ReferenceReader:
         Unknown operators are reported, and returned, too.
         """
         shape = self.shape
-        section = shape.object(self.document.get("operators"), "`operators`", '{"arithmetic": {"+": …}}')
+        section = shape.read_object(self.document.get("operators"), "`operators`", '{"arithmetic": {"+": …}}')
         if section is None:
             return None
-        shape.keys(section, tuple(OPERATORS_BY_KIND), "`operators`")
+        shape.report_unknown_keys(section, tuple(OPERATORS_BY_KIND), "`operators`")
         known = [name for group in OPERATORS_BY_KIND.values() for name in group]
         listed: list[str] = []
         for member in section.members:
-            group = shape.object(member.value, f"`{member.key.value}`", '{"+": "Addition"}')
+            group = shape.read_object(member.value, f"`{member.key.value}`", '{"+": "Addition"}')
             keys = [operator.key for operator in group.members] if group is not None else []
             listed += [key.value for key in keys]
             for key in keys:
@@ -348,12 +350,12 @@ class _ReferenceReader:
         records = []
         keys = [attribute.name for attribute in fields(record_type) if attribute.name != "name"]
         for member in self.open_section(self.document, key).members:
-            section = self.shape.object(member.value, f"{noun} `{member.key.value}`")
+            section = self.shape.read_object(member.value, f"{noun} `{member.key.value}`")
             if section is None:
                 continue
-            self.shape.keys(section, keys, noun)
+            self.shape.report_unknown_keys(section, keys, noun)
             if required:
-                self.shape.need(section, required, noun, f'"{required}"')
+                self.shape.require(section, required, noun, f'"{required}"')
             values: dict[str, Any] = {
                 key: self.read_strings(section, key, _LISTS[key]) if key in _LISTS else self.read_string(section, key)
                 for key in keys

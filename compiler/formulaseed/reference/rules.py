@@ -18,7 +18,7 @@ from formulaseed.language.parser import parse_formula
 from formulaseed.reference.model import Reference
 from formulaseed.reference.scope import new_scope
 from formulaseed.seed import surface
-from formulaseed.seed.read.shape import Shape, first_character
+from formulaseed.seed.read.shape import Shape, get_first_character
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 
@@ -68,22 +68,22 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
     description = ""
     listed: JsonValue | None = document
     if isinstance(document, JsonObject):
-        shape.keys(document, ("reference", "description", "rules"), "a file of rules")
-        shape.text(document.get("reference"), "`reference`")
-        description = shape.string(document.get("description"), "`description`")
+        shape.report_unknown_keys(document, ("reference", "description", "rules"), "a file of rules")
+        shape.read_text(document.get("reference"), "`reference`")
+        description = shape.read_string(document.get("description"), "`description`")
         listed = document.get("rules")
-    items = shape.list(listed, "`rules`", limits.RULES)
+    items = shape.read_list(listed, "`rules`", limits.RULES)
     if isinstance(listed, JsonArray) and not listed.items:
         problems.report(catalogue.no_rules(listed.span))
     steps: list[surface.Step] = []
     nameless: list[surface.Step] = []
     places: dict[str, int] = {}
     for place, item in enumerate(items):
-        section = shape.object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
+        section = shape.read_object(item, "a rule", 'an object such as {"name": "ram", "formula": "ram_gb * 2.5"}')
         if section is None:
             continue
         rule_name, operation, meaning = _read_rule(section, shape, reference)
-        start = first_character(section.span)
+        start = get_first_character(section.span)
         if rule_name is not None and _is_new_name(rule_name, problems, places):
             places[rule_name.value] = place
             steps.append(surface.Step(Named(rule_name.span, rule_name.value), start, operation, description=meaning))
@@ -110,11 +110,11 @@ def _read_rule(
 
     A formula that is missing or invalid is `Broken`.
     """
-    shape.keys(section, ("name", "formula", "description"), "a rule")
-    name = shape.text(shape.need(section, "name", "the rule", '"name": such as "ram"'), "`name`")
-    formula = shape.need(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
-    text = shape.text(formula, "`formula`")
-    description = shape.string(section.get("description"), "`description`")
+    shape.report_unknown_keys(section, ("name", "formula", "description"), "a rule")
+    name = shape.read_text(shape.require(section, "name", "the rule", '"name": such as "ram"'), "`name`")
+    formula = shape.require(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
+    text = shape.read_text(formula, "`formula`")
+    description = shape.read_string(section.get("description"), "`description`")
     expression = _parse(text, reference, shape.problems) if text is not None else None
     if expression is None:
         return name, surface.Broken(), description

@@ -1,7 +1,6 @@
 """Lower the evidence of a condition, one kind after the other, to nodes of `model`.
 
-In: the JSON of an evidence object. Out: the node, or None with every error reported. `KINDS` lists the keys of each kind.
-Source: the reference of evidence types; docs/requests.md.
+In: the JSON of an evidence object. Out: the node, or None with every error reported. Source: docs/requests.md.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class EvidenceDecoder:
 
     def require(self, key: str) -> JsonValue | None:
         """Return the value of a key; None, with an error reported, if it is missing."""
-        return self.shape.need(self.section, key, self.subject, f'"{key}": {_EXAMPLES[key]}')
+        return self.shape.require(self.section, key, self.subject, f'"{key}": {_EXAMPLES[key]}')
 
     def get(self, key: str) -> JsonValue | None:
         """Return the value of a key; None if it is missing, which is reported only if the key is required."""
@@ -93,7 +92,7 @@ class EvidenceDecoder:
 
     def check_nonblank(self, value: JsonValue | None, subject: str, example: str) -> str:
         """Return a string, and report it if it is blank. Returns "" if `value` is missing or, reported, no string."""
-        string = self.shape.text(value, subject)
+        string = self.shape.read_text(value, subject)
         if string is None:
             return ""
         if not string.value.strip():
@@ -102,7 +101,7 @@ class EvidenceDecoder:
 
     def read_choice(self, key: str, allowed: Collection[str], default: str = "") -> Any:
         """Return the string at a key if it is in `allowed`; `default` if missing or, reported, anything else."""
-        string = self.shape.text(self.get(key), f"`{key}`")
+        string = self.shape.read_text(self.get(key), f"`{key}`")
         if string is None:
             return default
         if string.value in allowed:
@@ -112,7 +111,7 @@ class EvidenceDecoder:
 
     def read_integer(self, key: str, default: int, minimum: int = 1, maximum: int = limits.MATCHES) -> int:
         """Return the integer at a key, from `minimum` to `maximum`; `default` if it is missing, or invalid and reported."""
-        number = self.shape.whole(self.get(key), f"`{key}`", minimum, maximum)
+        number = self.shape.read_integer(self.get(key), f"`{key}`", minimum, maximum)
         return default if number is None else number
 
     def read_number(self, key: str, default: float = 0.0, maximum: float = MAX_STARS) -> float:
@@ -120,7 +119,7 @@ class EvidenceDecoder:
         value = self.get(key)
         if value is None:
             return default
-        number = self.shape.number(value, f"`{key}`", 0.0, maximum)
+        number = self.shape.read_number(value, f"`{key}`", 0.0, maximum)
         return default if number is None else number
 
     def read_threshold(self, key: str) -> str | float | None:
@@ -129,7 +128,7 @@ class EvidenceDecoder:
         if isinstance(value, JsonString | JsonNumber):
             return value.value
         if value is not None:
-            self.shape.wrong_type(value, f"`{key}`", "a number or a string")
+            self.shape.report_wrong_type(value, f"`{key}`", "a number or a string")
         return None
 
     def read_path(self, key: str, *, allows_string: bool = False) -> Path:
@@ -144,7 +143,7 @@ class EvidenceDecoder:
             value = JsonArray(value.span, (value,))
         if not isinstance(value, JsonArray):
             example = json.dumps(value.value.split(".")) if isinstance(value, JsonString) else _EXAMPLES[key]
-            self.shape.wrong_type(value, f"`{key}`", "a list of keys", example)
+            self.shape.report_wrong_type(value, f"`{key}`", "a list of keys", example)
             return ()
         if not 0 < len(value.items) <= limits.PATH_KEYS:
             self.report(catalogue.path_length(value.span, key, len(value.items), limits.PATH_KEYS, _EXAMPLES[key]))
@@ -156,10 +155,10 @@ class EvidenceDecoder:
 
     def open_section(self, key: str) -> EvidenceDecoder | None:
         """Return a decoder of the object at a key, unknown keys reported; None if there is no object."""
-        section = self.shape.object(self.get(key), f"`{key}`", _EXAMPLES[key])
+        section = self.shape.read_object(self.get(key), f"`{key}`", _EXAMPLES[key])
         if section is None:
             return None
-        self.shape.keys(section, _SECTIONS[key].all, f"`{key}`")
+        self.shape.report_unknown_keys(section, _SECTIONS[key].all, f"`{key}`")
         return EvidenceDecoder(section, self.shape, f"`{key}`", _SECTIONS[key])
 
     def read_social_filter(self) -> ir.SocialFilter | None:
@@ -168,7 +167,7 @@ class EvidenceDecoder:
         if section is None:
             return None
         value = section.get("friends")
-        items = self.shape.list(value, "`friends`", limits.LIST_ITEMS)
+        items = self.shape.read_list(value, "`friends`", limits.LIST_ITEMS)
         if isinstance(value, JsonArray) and not value.items:
             self.report(catalogue.empty_value(value.span, "`friends`", _EXAMPLES["friends"]))
         friends = tuple(section.check_key(item, "friends") for item in items)
@@ -179,7 +178,7 @@ class EvidenceDecoder:
         outer = self.read_integer("min_matches", 1)
         section = self.section.get("social_filter")
         value = section.get("min_matches") if isinstance(section, JsonObject) else None
-        inner = self.shape.whole(value, "`min_matches`", 1, limits.MATCHES)
+        inner = self.shape.read_integer(value, "`min_matches`", 1, limits.MATCHES)
         if value is None or inner is None:
             return outer
         if self.section.get("min_matches") is not None and inner != outer:
@@ -195,17 +194,19 @@ class EvidenceDecoder:
 
 def lower_evidence(value: JsonValue | None, shape: Shape) -> ir.Evidence | None:
     """Lower an object such as `{"kind": "review_text", …}`; None if it is absent or, with errors reported, invalid."""
-    section = shape.object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
+    section = shape.read_object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
     if section is None:
         return None
-    kind_string = shape.text(shape.need(section, "kind", "the evidence", '"kind": such as "item_meta"'), "`kind`")
-    kind = shape.choice(kind_string, "kind of evidence", KINDS) if kind_string else None
+    kind_string = shape.read_text(
+        shape.require(section, "kind", "the evidence", '"kind": such as "item_meta"'), "`kind`"
+    )
+    kind = shape.read_choice(kind_string, "kind of evidence", KINDS) if kind_string else None
     if kind is None:
         return None
     keys, lower = KINDS[kind]
     own_shape = Shape(Problems())
-    own_shape.keys(section, ("kind", *keys.all), f"`{kind}`")
-    own_shape.text(section.get("description"), "`description`")
+    own_shape.report_unknown_keys(section, ("kind", *keys.all), f"`{kind}`")
+    own_shape.read_text(section.get("description"), "`description`")
     evidence = lower(EvidenceDecoder(section, own_shape, f"`{kind}`", keys))
     shape.problems.extend(own_shape.problems)
     if own_shape.problems.has_errors:
@@ -235,7 +236,7 @@ def _lower_rule(decoder: EvidenceDecoder, name: Any) -> ir.Expectation | None:
         return ir.Expectation(name, decoder.read_integer("missing", 0, -1, 1))
     expected = _comparable_string(value)
     if expected is None:
-        decoder.shape.wrong_type(value, f"`{name}`", "a string, a number, true or false", '"True"')
+        decoder.shape.report_wrong_type(value, f"`{name}`", "a string, a number, true or false", '"True"')
     elif not expected.strip():
         decoder.report(catalogue.empty_value(value.span, f"`{name}`", '"True"'))
     return ir.Expectation(name, expected)
@@ -343,7 +344,7 @@ def _is_null(value: JsonValue | None) -> bool:
 def _lower_group_rating(decoder: EvidenceDecoder) -> ir.GroupRating | None:
     """Lower a comparison of a group's stars or size; None, with an error reported, if it has no `group_filter`."""
     group = decoder.open_section("group_filter")
-    decoder.shape.text(decoder.section.get("group"), "`group`")
+    decoder.shape.read_text(decoder.section.get("group"), "`group`")
     metric = decoder.read_choice("metric", ("avg_stars", "count"))
     threshold = decoder.read_number("threshold", 0.0, MAX_STARS if metric == "avg_stars" else float(limits.MATCHES))
     comparison = decoder.read_choice("operator", OPERATORS)

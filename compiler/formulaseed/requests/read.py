@@ -74,7 +74,7 @@ def lower_requests(source: Source, problems: Problems, *, benchmark: bool = Fals
     if count == 0 and not problems.has_errors:
         problems.report(catalogue.no_requests(file_start))
     if count > limits.REQUESTS:
-        Shape(problems).too_many(file_start, "the file", count, limits.REQUESTS)
+        Shape(problems).report_too_many(file_start, "the file", count, limits.REQUESTS)
         return ()
     first_lines: dict[str, int] = {}
     with (
@@ -172,7 +172,7 @@ class _Entry:
             self.problems.report(reading.invalid_json(fault))
         if value is None:
             return None
-        return self.shape.object(value, "a request", 'an object such as {"id": "R01", …}')
+        return self.shape.read_object(value, "a request", 'an object such as {"id": "R01", …}')
 
     def lower_request(self, document: JsonObject) -> ir.Request | None:
         """Return the request, with all its problems reported; None if a part of it cannot be read.
@@ -183,10 +183,10 @@ class _Entry:
         keys = {key.value for key in document.names()}
         if not keys & {*KEYS} and keys & {*_NODE_KEYS}:
             return self.lower_bare_structure(document)
-        self.shape.keys(document, KEYS, "a request")
+        self.shape.report_unknown_keys(document, KEYS, "a request")
         strings = {key: self.read_string(document, key) for key in KEYS if key != "structure"}
         group = self.check_group(strings["id"], strings["group"])
-        value = self.shape.need(document, "structure", "a request", _EXAMPLES["structure"])
+        value = self.shape.require(document, "structure", "a request", _EXAMPLES["structure"])
         structure = self.lower_node(value, "`structure`")
         text = strings["shorthand"]
         shorthand = parse_shorthand(text, self.problems) if text is not None else None
@@ -205,7 +205,7 @@ class _Entry:
     def check_group(self, id: JsonString | None, group: JsonString | None) -> str | None:
         """Report an invalid id, an unknown group, and if they disagree. Returns the group; None if it is not one of `GROUPS`."""
         is_valid = id is not None and self.check_id(id)
-        if group is None or self.shape.choice(group, "group", GROUPS) is None:
+        if group is None or self.shape.read_choice(group, "group", GROUPS) is None:
             return None
         if id is not None and is_valid:
             expected = find_benchmark_group(id.value)
@@ -236,7 +236,7 @@ class _Entry:
 
     def read_string(self, document: JsonObject, key: str) -> JsonString | None:
         """Return the string at a key; None, reported, if there is none or it is blank."""
-        string = self.shape.text(self.shape.need(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
+        string = self.shape.read_text(self.shape.require(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
         if string is not None and not string.value.strip():
             self.problems.report(catalogue.empty_string(string.span, key, _EXAMPLES[key].split(": ", 1)[1]))
             return None
@@ -268,7 +268,7 @@ class _Entry:
     def lower_node(self, value: JsonValue | None, subject: str) -> ir.Node | None:
         """Lower a condition or, if it has `op` or `args`, a junction; None if it is absent or, reported, invalid."""
         example = 'an object such as {"op": "AND", "args": […]} or {"aspect": "…", "evidence": {…}}'
-        section = self.shape.object(value, subject, example)
+        section = self.shape.read_object(value, subject, example)
         if section is None:
             return None
         names = {key.value for key in section.names()}
@@ -286,13 +286,13 @@ class _Entry:
         Counts it in `condition_count`. A blank aspect and too many conditions are reported, but the condition is
         returned.
         """
-        self.shape.keys(section, ("aspect", "evidence"), "a condition")
-        value = self.shape.need(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
-        aspect = self.shape.text(value, "`aspect`")
+        self.shape.report_unknown_keys(section, ("aspect", "evidence"), "a condition")
+        value = self.shape.require(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
+        aspect = self.shape.read_text(value, "`aspect`")
         if aspect is not None and not aspect.value.strip():
             self.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         example = '"evidence": {"kind": "item_meta", …}'
-        evidence = lower_evidence(self.shape.need(section, "evidence", "a condition", example), self.shape)
+        evidence = lower_evidence(self.shape.require(section, "evidence", "a condition", example), self.shape)
         self.condition_count += 1
         if self.condition_count == limits.REQUEST_CONDITIONS + 1:
             self.problems.report(catalogue.too_many_conditions(section.span, limits.REQUEST_CONDITIONS))
@@ -306,10 +306,10 @@ class _Entry:
 
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
         """Lower an `AND` or `OR`; None, reported, if it has no arguments, or it or one of them has errors."""
-        self.shape.keys(section, ("op", "args"), "an `AND` or `OR`")
-        op = self.shape.text(self.shape.need(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
-        value = self.shape.need(section, "args", "this object", '"args": the conditions that it joins')
-        items = self.shape.list(value, "`args`", limits.CONDITIONS)
+        self.shape.report_unknown_keys(section, ("op", "args"), "an `AND` or `OR`")
+        op = self.shape.read_text(self.shape.require(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
+        value = self.shape.require(section, "args", "this object", '"args": the conditions that it joins')
+        items = self.shape.read_list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.no_arguments(value.span))
         nodes = tuple(node for item in items if (node := self.lower_node(item, "an item of `args`")) is not None)

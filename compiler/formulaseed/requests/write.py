@@ -9,7 +9,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import reading
 from formulaseed.diagnostics.model import Problems
 from formulaseed.requests.read import KEYS, is_json_lines
-from formulaseed.seed.write.canonical import layout
+from formulaseed.seed.write.canonical import format_json
 from formulaseed.source.json_reader import JsonFault, JsonValue, Plain, plain_value
 from formulaseed.source.json_streams import iter_json_lines, read_json_line, read_json_values
 from formulaseed.source.text import Source
@@ -34,8 +34,8 @@ def format_requests(source: Source, problems: Problems) -> str:
     if are_lines:
         return "".join(f"{dumps(request, ensure_ascii=False)}\n" for request in requests)
     if source.text.lstrip().startswith("["):
-        return layout(requests)
-    return "".join(map(layout, requests))
+        return format_json(requests)
+    return "".join(map(format_json, requests))
 
 
 def _order_keys(request: Plain) -> Plain:

@@ -13,9 +13,9 @@ _ABSENCE_OPENINGS = ("no ", "not ", "nothing ", "none ", "unknown", "unclear", "
 
 
 def find_absence_value(values: Iterable[tuple[str, str]], default: Value) -> Value:
-    """Return the value that a field has if a review says nothing about it, or None if no value means that.
+    """Return the value that a field has if a review says nothing about it; None if no value means that.
 
-    It is the field's default; else the only value with a name such as `none` or `unknown`; else the only value whose
+    It is the default; else the only value with a name such as `none` or `unknown`; else the only value whose
     description begins with such a word. `values` are those of an enum, each with its description.
     """
     if default is not None:

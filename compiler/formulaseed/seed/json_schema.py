@@ -1,9 +1,4 @@
-"""Builds the JSON Schema of a Formula Seed, by which editors complete and explain keys, and underline mistakes.
-
-Made of the tables that seeds are read by, so that it knows every key and none besides. Draft 7, the newest that
-the common editors know in full. It refuses no seed that the compiler accepts; what a schema cannot say (names,
-types, the order of steps, formulas) is left to `formulaseed check`.
-"""
+"""Builds the JSON Schema of a Formula Seed from the tables that seeds are read by; editors complete and check keys by it."""
 
 from __future__ import annotations
 
@@ -23,57 +18,54 @@ from formulaseed.seed.read.shape import NAME
 from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
 
 JsonSchema = dict[str, Any]
-
 _LITERAL = ["string", "number", "boolean", "null"]
 _WHOLE_NAME = f"^{NAME.pattern}$"
 _A_NAME = {"type": "string", "pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS}
 _FORMULA = {"type": "string", "minLength": 1, "maxLength": limits.FORMULA_CHARACTERS}
-_TYPES = {
-    "enum": "One of the strings in `values`.", "integer": "A whole number.", "number": "Any number.",
-    "boolean": "True or false.", "string": "A string.",
-}  # fmt: skip
+_TYPES = {"enum": "One of the strings in `values`.", "integer": "A whole number.", "number": "Any number.",
+          "boolean": "True or false.", "string": "A string."}  # fmt: skip
 _TASK_NAME = "[^/\\\\\"'`$%<>|*?:;{}#]*"
-_LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
-"""Of ASCII; beyond it patterns have no words for letters that all validators know, and the compiler checks more closely."""
+_LETTER_OR_DIGIT = r"[^\x00-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"  # exact for ASCII; validators differ beyond it
 _STRING = {"type": "string"}
+_TEST = "A value, for equality, or operators, all of which must hold."
 
 
-def _exactly(known: Iterable[str], properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
-    """Return the schema of an object with exactly these keys; a key that has no description fails here."""
+def _build_object(known: Iterable[str], properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
+    """Return the schema of an object with these keys only. Raises `KeyError` if `properties` lacks one of `known`."""
     schema = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
     return schema | ({"required": [*required]} if required else {})
 
 
-def _list_of(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
+def _build_list(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
     schema: JsonSchema = {"type": "array", "items": item, "maxItems": most}
     return schema | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
 
 
-def _choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
-    """Return the schema of one of some words. Editors show the meaning of each, as they do not for an `enum`."""
+def _build_choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
+    """Return the schema of one word of `meanings`, which maps each word to the description that editors show."""
     words = [{"const": word, "description": meaning} for word, meaning in meanings.items()]
     return {"type": "string", "description": description, "oneOf": words}
 
 
-def _where_key(key: str, word: str, then: JsonSchema) -> JsonSchema:
+def _build_branch(key: str, word: str, then: JsonSchema) -> JsonSchema:
     return {"if": {"required": [key], "properties": {key: {"const": word}}}, "then": then}
 
 
-def _reference(name: str) -> JsonSchema:
+def _build_ref(name: str) -> JsonSchema:
     return {"$ref": f"#/definitions/{name}"}
 
 
-def _about(description: str, schema: JsonSchema, *examples: Any) -> JsonSchema:
-    """Return the schema with what editors show of it."""
+def _label(description: str, schema: JsonSchema, *examples: Any) -> JsonSchema:
+    """Return a copy of the schema with the description and the examples that editors show."""
     return {**schema, "description": description, **({"examples": list(examples)} if examples else {})}
 
 
-def _whole(most: int) -> JsonSchema:
+def _build_integer(most: int) -> JsonSchema:
     return {"type": "integer", "minimum": 1, "maximum": most}
 
 
-def seed_schema() -> JsonSchema:
-    """Return the JSON Schema of a seed v2, as JSON values; the same for each call."""
+def build_seed_schema() -> JsonSchema:
+    """Return the JSON Schema (draft 7) of a seed v2. It accepts every seed that compiles, and others."""
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "Formula Seed",
@@ -81,120 +73,126 @@ def seed_schema() -> JsonSchema:
             "A scoring policy over reviews: which reviews matter, what to extract from each, what to compute, what to "
             "return. Seed v1 (`filter_keywords`, `extraction_fields`, `compute_dag`, …) is not described."
         ),
-        **_exactly(sections.V2_KEYS, _top(), ("task_name", "extract", "compute", "output")),
+        **_build_object(sections.V2_KEYS, _build_sections(), ("task_name", "extract", "compute", "output")),
         "definitions": {
-            "step": _step(),
-            "rule": _rule(),
-            "conditions": _conditions(),
-            **{space: _bare_conditions(space) for space in ("extraction", "meta", "context")},
-            "test": _test(),
-            "field": _declaration("Field", sections.FIELD_KEYS, ("name", "type")),
-            "declared": _declaration("Declared field", sections.DECLARED_KEYS, ("name", "type")),
-            "context_field": _declaration("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
-            "example": _example(),
-            "parameter": _declaration("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
-            "allow": _allow(),
-            "sources": _about(
-                "The sentences of the task's text that this comes from, verbatim.", _list_of(_STRING, limits.SOURCES)
+            "step": _build_step(),
+            "rule": _build_rule(),
+            "conditions": _build_conditions(),
+            **{space: _build_bare_conditions(space) for space in ("extraction", "meta", "context")},
+            "test": _build_test(),
+            "field": _build_declaration("Field", sections.FIELD_KEYS, ("name", "type")),
+            "declared": _build_declaration("Declared field", sections.DECLARED_KEYS, ("name", "type")),
+            "context_field": _build_declaration("Declared field", sections.CONTEXT_FIELD_KEYS, ("name", "type")),
+            "example": _build_example(),
+            "parameter": _build_declaration("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
+            "allow": _build_allow(),
+            "sources": _label(
+                "The sentences of the task's text that this comes from, verbatim.", _build_list(_STRING, limits.SOURCES)
             ),
         },
     }
 
 
-def _top() -> dict[str, JsonSchema]:
+def _build_sections() -> dict[str, JsonSchema]:
+    """Map each top-level key of a seed to the schema of its value."""
     task_name = {"pattern": f"^{_TASK_NAME}{_LETTER_OR_DIGIT}{_TASK_NAME}$", "maxLength": limits.TASK_NAME_CHARACTERS}
     parameters = {
         "type": "object",
         "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
-        "additionalProperties": _reference("parameter"),
+        "additionalProperties": _build_ref("parameter"),
         "maxProperties": limits.PARAMETERS,
     }
     handling = {
-        "max_length": _about("How many characters of a review are read.", _whole(limits.REVIEW_CHARACTERS)),
-        "strategy": _choice(sections.STRATEGIES, "What to do with a review that is longer."),
+        "max_length": _label("How many characters of a review are read.", _build_integer(limits.REVIEW_CHARACTERS)),
+        "strategy": _build_choice(sections.STRATEGIES, "What to do with a review that is longer."),
     }
-    handling_schema = _exactly(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS)
-    keywords = _about(
+    handling_schema = _build_object(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS)
+    keywords = _label(
         "A review is relevant if its text contains one of these, whatever the case.",
-        _list_of({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
+        _build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
-    filtered = _exactly(sections.FILTER_KEYS, {"keywords": keywords, "allow": _reference("allow")})
-    steps = _list_of(_reference("step"), limits.STEPS)
-    output = _list_of(_A_NAME, limits.OUTPUTS, least=1, unique=True)
+    filtered = _build_object(sections.FILTER_KEYS, {"keywords": keywords, "allow": _build_ref("allow")})
+    steps = _build_list(_build_ref("step"), limits.STEPS)
+    output = _build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
-        "$schema": _about("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
-        "task_name": _about("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
-        "version": _about("The seed's version; it goes into the module's header.", {"type": ["string", "number"]}),
-        "description": _about("What the policy is for; it goes into the module's header.", _STRING),
-        "parameters": _about(
+        "$schema": _label("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
+        "task_name": _label("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
+        "version": _label("The seed's version; it goes into the module's header.", {"type": ["string", "number"]}),
+        "description": _label("What the policy is for; it goes into the module's header.", _STRING),
+        "parameters": _label(
             "Values given at evaluation, read as `param.NAME` in any formula or condition.",
             parameters,
             {"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}},
         ),
-        "context": _about(
-            f"Further fields of the restaurant, besides {_name_list(standard_fields.CONTEXT)}.",
-            _list_of(_reference("context_field"), limits.FIELDS),
+        "context": _label(
+            f"Further fields of the restaurant, besides {_list_names(standard_fields.CONTEXT)}.",
+            _build_list(_build_ref("context_field"), limits.FIELDS),
             [{"name": "price_tier", "type": "integer", "nullable": True}],
         ),
-        "filter": _about("Which reviews are relevant; without keywords every review is.", filtered),
-        "extract": _about(
-            "What to extract from each relevant review.", _exactly(sections.EXTRACT_KEYS, _extract(), ("fields",))
+        "filter": _label("Which reviews are relevant; without keywords every review is.", filtered),
+        "extract": _label(
+            "What to extract from each relevant review.",
+            _build_object(sections.EXTRACT_KEYS, _build_extract(), ("fields",)),
         ),
-        "review_handling": _about("What to do with long reviews.", handling_schema),
-        "compute": _about("The steps, each after those that it uses.", steps),
-        "output": _about("The names of the steps to return.", output),
-        "properties": _about(
+        "review_handling": _label("What to do with long reviews.", handling_schema),
+        "compute": _label("The steps, each after those that it uses.", steps),
+        "output": _label("The names of the steps to return.", output),
+        "properties": _label(
             "Claims that generated tests check: the one step does not fall, or rise, as the other grows.",
-            _list_of(_property(), limits.PROPERTIES),
+            _build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
-        "allow": _reference("allow"),
+        "allow": _build_ref("allow"),
     }
 
 
-def _property() -> JsonSchema:
+def _build_property() -> JsonSchema:
+    """Return the schema of a claim such as `{"increasing": …, "in": …}`, which has exactly one direction."""
     properties = {
-        "increasing": _about("The step that does not fall.", _A_NAME),
-        "decreasing": _about("The step that does not rise.", _A_NAME),
-        "in": _about("The step whose value grows.", _A_NAME),
+        "increasing": _label("The step that does not fall.", _A_NAME),
+        "decreasing": _label("The step that does not rise.", _A_NAME),
+        "in": _label("The step whose value grows.", _A_NAME),
     }
     either = [{"required": [direction]} for direction in DIRECTIONS]
-    return {"title": "Property", **_exactly(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
+    return {"title": "Property", **_build_object(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
 
 
-def _extract() -> dict[str, JsonSchema]:
+def _build_extract() -> dict[str, JsonSchema]:
+    """Map each key of `extract` to the schema of its value."""
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
-    fields = _list_of(_reference("field"), limits.FIELDS)
-    declared = _list_of(_reference("declared"), limits.FIELDS)
-    further = f"Further metadata of reviews, besides {_name_list(standard_fields.META)}."
+    fields = _build_list(_build_ref("field"), limits.FIELDS)
+    declared = _build_list(_build_ref("declared"), limits.FIELDS)
+    further = f"Further metadata of reviews, besides {_list_names(standard_fields.META)}."
     return {
-        "fields": _about("The fields to extract, read as `extraction.NAME`.", fields),
-        "meta": _about(further, declared, [{"name": "age_years", "type": "number"}]),
-        "passes": _about("How often to extract; the majority counts.", _whole(limits.PASSES)),
-        "validity": _about(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
-        "examples": _about(
+        "fields": _label("The fields to extract, read as `extraction.NAME`.", fields),
+        "meta": _label(further, declared, [{"name": "age_years", "type": "number"}]),
+        "passes": _label("How often to extract; the majority counts.", _build_integer(limits.PASSES)),
+        "validity": _label(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
+        "examples": _label(
             "Reviewed answers, which a model is shown.",
-            _list_of(_reference("example"), limits.REVIEW_EXAMPLES),
+            _build_list(_build_ref("example"), limits.REVIEW_EXAMPLES),
             [{"text": "My throat closed up.", "fields": {"incident_severity": "severe"}}],
         ),
     }
 
 
-def _example() -> JsonSchema:
+def _build_example() -> JsonSchema:
+    """Return the schema of a reviewed answer; `text` and `fields` are required."""
     text = {"type": "string", "pattern": "\\S", "maxLength": limits.REVIEW_EXAMPLE_CHARACTERS}
     properties = {
-        "text": _about("The review.", text),
-        "fields": _about("The right value of each field; one with a default may be missing.", _field_map(_LITERAL[:3])),
-        "quotes": _about(
-            "For fields with evidence, the words of the text that the value rests on.", _field_map(["string"])
+        "text": _label("The review.", text),
+        "fields": _label("The right value of each field; one with a default may be missing.", _map_names(_LITERAL[:3])),
+        "quotes": _label(
+            "For fields with evidence, the words of the text that the value rests on.", _map_names(["string"])
         ),
-        "reasons": _about("For fields with a reason, why the value is right.", _field_map(["string"])),
+        "reasons": _label("For fields with a reason, why the value is right.", _map_names(["string"])),
     }
-    return {"title": "Example", **_exactly(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
+    return {"title": "Example", **_build_object(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
 
 
-def _field_map(types: Sequence[str]) -> JsonSchema:
+def _map_names(types: Sequence[str]) -> JsonSchema:
+    """Return the schema of an object that maps names of fields to values of one of these JSON types."""
     return {
         "type": "object",
         "propertyNames": {"pattern": _WHOLE_NAME},
@@ -203,11 +201,11 @@ def _field_map(types: Sequence[str]) -> JsonSchema:
     }
 
 
-def _declaration(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSchema:
-    """Return the schema of a field or parameter, whose other keys depend on its `type`."""
+def _build_declaration(title: str, known: Sequence[str], required: Sequence[str]) -> JsonSchema:
+    """Return the schema of a field or parameter with the keys `known`, some of which depend on its `type`."""
     types = [name for name in _TYPES if name != "enum" or "values" in known]
     value = {"type": "string", "minLength": 1}
-    listed = _list_of(value, limits.ENUM_VALUES, least=1, unique=True)
+    listed = _build_list(value, limits.ENUM_VALUES, least=1, unique=True)
     described = {
         "type": ["object", "array"],
         "additionalProperties": _STRING,
@@ -216,38 +214,38 @@ def _declaration(title: str, known: Sequence[str], required: Sequence[str]) -> J
         "maxProperties": limits.ENUM_VALUES,
     }
     properties: dict[str, JsonSchema] = {
-        "name": _about("The bare name, without a namespace.", _A_NAME),
-        "type": _choice({name: _TYPES[name] for name in types}, "What the values are."),
-        "values": _about(
+        "name": _label("The bare name, without a namespace.", _A_NAME),
+        "type": _build_choice({name: _TYPES[name] for name in types}, "What the values are."),
+        "values": _label(
             "The enum's values: an object of descriptions, or a list.",
             listed | described,
             {"none": "No reaction", "mild": "Light"},
         ),
-        "description": _about("For people, and for the extractor of a field.", _STRING),
-        "nullable": _about("Whether the value may be missing.", {"type": "boolean"}),
-        "path": _about(
+        "description": _label("For people, and for the extractor of a field.", _STRING),
+        "nullable": _label("Whether the value may be missing.", {"type": "boolean"}),
+        "path": _label(
             "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
-            _list_of(value, limits.PATH_KEYS, least=1),
+            _build_list(value, limits.PATH_KEYS, least=1),
             ["attributes", "NoiseLevel"],
         ),
-        "default": _about("The value if none is given.", {}),
-        "minimum": _about("The smallest value that may be given.", {}),
-        "maximum": _about("The largest value that may be given.", {}),
-        "evidence": _about(
+        "default": _label("The value if none is given.", {}),
+        "minimum": _label("The smallest value that may be given.", {}),
+        "maximum": _label("The largest value that may be given.", {}),
+        "evidence": _label(
             "Ask for a quote from the review, which is checked against it; `required`: without one an answer is invalid.",
             {"enum": [True, False, "required"]},
         ),
-        "reason": _about("Ask a model for the reason, before the value.", {"type": "boolean"}),
-        "hint": _choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
-        "sources": _reference("sources"),
-        "allow": _reference("allow"),
+        "reason": _label("Ask a model for the reason, before the value.", {"type": "boolean"}),
+        "hint": _build_choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
+        "sources": _build_ref("sources"),
+        "allow": _build_ref("allow"),
     }
-    by_type = [_where_key("type", name, _keys_of_type(name, known)) for name in types]
-    return {"title": title, **_exactly(known, properties, required), "allOf": by_type}
+    by_type = [_build_branch("type", name, _build_type_keys(name, known)) for name in types]
+    return {"title": title, **_build_object(known, properties, required), "allOf": by_type}
 
 
-def _keys_of_type(name: str, known: Sequence[str]) -> JsonSchema:
-    """Return the schema of the keys whose values depend on the type `name` of a field or parameter."""
+def _build_type_keys(name: str, known: Sequence[str]) -> JsonSchema:
+    """Return the schema of the keys that depend on the type `name`; a key that does not fit the type is forbidden."""
     if name == "enum":
         texts = {"default": {"type": "string"}, "minimum": False, "maximum": False}
         return {"required": ["values"], **({"properties": texts} if "default" in known else {})}
@@ -258,66 +256,69 @@ def _keys_of_type(name: str, known: Sequence[str]) -> JsonSchema:
     return {"properties": properties} if properties else {}
 
 
-def _allow() -> JsonSchema:
-    reasons = {code: _about(read_headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
+def _build_allow() -> JsonSchema:
+    reasons = {code: _label(read_headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
     example = {"FS602": "kept for the next version"}
-    return _about("Warnings and notes to suppress: the code, and why.", _exactly(SUPPRESSIBLE, reasons), example)
+    return _label("Warnings and notes to suppress: the code, and why.", _build_object(SUPPRESSIBLE, reasons), example)
 
 
-def _name_list(fields: Mapping[str, Type]) -> str:
+def _list_names(fields: Mapping[str, Type]) -> str:
     return ", ".join(f"`{name}`" for name in fields)
 
 
-def _step() -> JsonSchema:
+def _build_step() -> JsonSchema:
+    """Return the schema of a step, whose other keys depend on its `op`."""
     operations = {name: f"{operation.doc} Type: {operation.result}." for name, operation in OPERATIONS.items()}
     return {
         "title": "Step",
         "type": "object",
         "properties": {
-            "name": _about("How later steps and `output` name the value.", _A_NAME),
-            "op": _choice(operations, "What the step does."),
-            "sources": _reference("sources"),
-            "allow": _reference("allow"),
+            "name": _label("How later steps and `output` name the value.", _A_NAME),
+            "op": _build_choice(operations, "What the step does."),
+            "sources": _build_ref("sources"),
+            "allow": _build_ref("allow"),
         },
         "required": ["name", "op"],
-        "allOf": [_where_key("op", name, _operation(operation)) for name, operation in OPERATIONS.items()],
+        "allOf": [_build_branch("op", name, _build_operation(operation)) for name, operation in OPERATIONS.items()],
     }
 
 
-def _operation(operation: OperationSpec) -> JsonSchema:
+def _build_operation(operation: OperationSpec) -> JsonSchema:
+    """Return the schema of a step with this operation: its keys, and which of them are required or exclusive."""
     properties: dict[str, Any] = dict.fromkeys(COMMON_STEP_KEYS, True)
-    properties |= {key.name: _key(key) for key in operation.keys}
+    properties |= {key.name: _build_key(key) for key in operation.keys}
     required = [key.name for key in operation.keys if key.required]
-    schema = {"description": operation.doc, **_exactly(list_step_keys(operation), properties, required)}
+    schema = {"description": operation.doc, **_build_object(list_step_keys(operation), properties, required)}
     if operation.any_of:
         schema["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
     if operation.one_of:
         schema["oneOf"] = [{"required": [key]} for key in operation.one_of]
     if any(key.kind == "match" for key in operation.keys):
         numbers = {"additionalProperties": {"type": "number"}}
-        schema["allOf"] = [_where_key("match", "substring_max", {"properties": {"table": numbers}})]
+        schema["allOf"] = [_build_branch("match", "substring_max", {"properties": {"table": numbers}})]
     return schema
 
 
-def _key(key: Key) -> JsonSchema:
-    schema = _kind(key)
+def _build_key(key: Key) -> JsonSchema:
+    """Return the schema of a step's key. A formula's description lists the functions; references have no examples."""
+    schema = _build_value(key)
     doc = key.doc
     if key.kind in ("formula", "review formula"):
         doc = f"{doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
-    return _about(doc, schema, *(key.examples if "$ref" not in schema else ()))
+    return _label(doc, schema, *(key.examples if "$ref" not in schema else ()))
 
 
-def _kind(key: Key) -> JsonSchema:
-    """Return the schema of the values of a kind."""
+def _build_value(key: Key) -> JsonSchema:
+    """Return the schema of the values that the `kind` of a key takes; for any other kind that of a formula."""
     match key.kind:
         case "conditions":
-            return _reference("conditions")
+            return _build_ref("conditions")
         case "bare conditions":
-            return _reference(key.name)
+            return _build_ref(key.name)
         case "literal" | "number":
             return {"type": _LITERAL}
         case "match":
-            return _choice(MATCH_MODES, key.doc)
+            return _build_choice(MATCH_MODES, key.doc)
         case "table":
             return {
                 "type": "object",
@@ -328,17 +329,18 @@ def _kind(key: Key) -> JsonSchema:
             }
         case "rules":
             last = {"contains": {"type": "object", "required": ["else"]}}
-            return {**_list_of(_reference("rule"), limits.CASE_RULES, least=1), **last}
+            return {**_build_list(_build_ref("rule"), limits.CASE_RULES, least=1), **last}
         case _:
             return _FORMULA
 
 
-def _rule() -> JsonSchema:
+def _build_rule() -> JsonSchema:
+    """Return the schema of a rule of a case: `when` and `then`, or `else` alone."""
     when = "A condition; in a case with `source` it begins with a comparison, such as `< 4.0`."
     properties = {
-        "when": _about(when, _FORMULA),
-        "then": _about("The value if `when` holds.", {"type": _LITERAL}),
-        "else": _about("The value if no rule holds; the last rule.", {"type": _LITERAL}),
+        "when": _label(when, _FORMULA),
+        "then": _label("The value if `when` holds.", {"type": _LITERAL}),
+        "else": _label("The value if no rule holds; the last rule.", {"type": _LITERAL}),
     }
     own_keys = [key for key in RULE_KEYS if key != "else"]
     return {
@@ -346,25 +348,22 @@ def _rule() -> JsonSchema:
         "type": "object",
         "properties": properties,
         "if": {"required": ["else"]},
-        "then": _exactly(("else",), {"else": True}, ("else",)),
-        "else": _exactly(own_keys, dict.fromkeys(own_keys, True), own_keys),
+        "then": _build_object(("else",), {"else": True}, ("else",)),
+        "else": _build_object(own_keys, dict.fromkeys(own_keys, True), own_keys),
     }
 
 
-_TEST = "A value, for equality, or operators, all of which must hold."
-
-
-def _conditions() -> JsonSchema:
-    """Return the schema of fields with their namespace, and filters."""
+def _build_conditions() -> JsonSchema:
+    """Return the schema of a condition object with full names: fields with their namespaces, and filters."""
     spaces = standard_fields.FIELDS_BY_NAMESPACE.items()
     standard = {f"{space}.{name}": ty for space, fields in spaces for name, ty in fields.items()}
     use = {"type": "boolean", "description": "Whether the filter must hold, or its opposite."}
     words = "|".join(standard_fields.NAMESPACES)
     return {
         "type": "object",
-        "properties": _tests(standard),
+        "properties": _build_tests(standard),
         "patternProperties": {
-            f"^({words})\\.{NAME.pattern}$": _about(_TEST, _reference("test")),
+            f"^({words})\\.{NAME.pattern}$": _label(_TEST, _build_ref("test")),
             f"^\\${NAME.pattern}$": use,
         },
         "additionalProperties": False,
@@ -372,28 +371,29 @@ def _conditions() -> JsonSchema:
     }
 
 
-def _bare_conditions(namespace: str) -> JsonSchema:
+def _build_bare_conditions(namespace: str) -> JsonSchema:
+    """Return the schema of a condition object with bare names of the fields of `namespace`."""
     return {
         "type": "object",
         "title": f"Conditions on {namespace}",
-        "properties": _tests(standard_fields.FIELDS_BY_NAMESPACE.get(namespace, {})),
+        "properties": _build_tests(standard_fields.FIELDS_BY_NAMESPACE.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
-        "additionalProperties": _about(_TEST, _reference("test")),
+        "additionalProperties": _label(_TEST, _build_ref("test")),
         "maxProperties": limits.CONDITIONS,
     }
 
 
-def _tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
-    """Return the schemas of conditions on the standard fields, which are named so that editors offer them."""
-    return {name: _about(f"{ty.noun.capitalize()}. {_TEST}", _reference("test")) for name, ty in standard.items()}
+def _build_tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
+    return {name: _label(f"{ty.noun.capitalize()}. {_TEST}", _build_ref("test")) for name, ty in standard.items()}
 
 
-def _test() -> JsonSchema:
+def _build_test() -> JsonSchema:
+    """Return the schema of a test of a field: a literal for equality, or an object of operators."""
     operand = {"type": _LITERAL}
-    tests = {**dict.fromkeys(OPERATORS, operand), "in": _list_of(operand, limits.LIST_ITEMS, least=1)}
+    tests = {**dict.fromkeys(OPERATORS, operand), "in": _build_list(operand, limits.LIST_ITEMS, least=1)}
     return {
         "type": [*_LITERAL, "object"],
-        "properties": {name: _about(OPERATORS[name], test) for name, test in tests.items()},
+        "properties": {name: _label(OPERATORS[name], test) for name, test in tests.items()},
         "additionalProperties": False,
         "minProperties": 1,
         "examples": [{"in": ["mild", "severe"]}, {">=": 2023}],

@@ -20,14 +20,20 @@ def _parse(document: Document, problems: Problems) -> surface.Program | None:
 
 
 def check(document: Document, program: surface.Program, problems: Problems) -> nodes.Program:
-    """Return the typed program with the steps that have no error. Formulas and rule files are checked by it, too."""
+    """Return the typed program with the steps that have no error. Adds every problem to `problems`.
+
+    Formulas and rule files are checked by this function, too. `document` is not used.
+    """
     from formulaseed.seed.check.program import check_program
 
     return check_program(program, problems)
 
 
 def _lint(written: surface.Program | None, checked: nodes.Program | None, problems: Problems) -> None:
-    """Report likely mistakes if the program could be checked, and apply the seed's suppressions to all `problems`."""
+    """Report likely mistakes if the program could be read and checked; then apply the seed's suppressions.
+
+    Suppressions remove warnings from all of `problems`, not only new ones. The remaining warnings are merged by code.
+    """
     from formulaseed.seed.lint import lint, suppress
 
     if written is not None and checked is not None:
@@ -36,7 +42,10 @@ def _lint(written: surface.Program | None, checked: nodes.Program | None, proble
 
 
 def _sort_steps(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:
-    """Return the document's text, with the steps sorted by dependency if a step is used before it is defined (FS202)."""
+    """Return the document's text; with the steps sorted by dependency if one is used before it is defined (FS202).
+
+    Unchanged if the document or the program could not be read.
+    """
     text = document.source.text
     if document.tree is None or program is None or all(d.code != "FS202" for d in diagnostics):
         return text

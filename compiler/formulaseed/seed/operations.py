@@ -58,7 +58,7 @@ COMMON_STEP_KEYS = ("name", "op", "sources", "allow")
 
 
 def list_step_keys(operation: OperationSpec) -> tuple[str, ...]:
-    """Return the keys that a step with this operation can have."""
+    """Return the keys that a step with this operation can have, those of every step included."""
     return ("name", "op", *(key.name for key in operation.keys), "sources", "allow")
 
 
@@ -85,9 +85,9 @@ def list_foreign_operations() -> dict[str, Help]:
 
 
 def _define_filter(step: Arguments) -> surface.Operation:
-    """Return a filter with the conjunction of all conditions; `Broken`, with the problem reported, if there are none.
+    """Return a filter with the conjunction of all conditions of a step; `Broken`, with a report, without any.
 
-    The problem goes into `step.problems`.
+    The problem goes to `step.problems`.
     """
     condition = surface.join_conjuncts([part for whole in step.expressions.values() for part in ast.conjuncts(whole)])
     if condition is None:
@@ -119,14 +119,15 @@ _REVIEW_CONDITION = Key("expr", "review condition", "A condition on the review",
 def build_aggregate_operation(entry: AggregateFunction) -> OperationSpec:
     """Return the operation of compute steps that computes the aggregate `entry` of the formula language.
 
-    If the aggregate takes one of `field` and `expr`, that key is required; if it takes both, a step has exactly one.
+    If the aggregate takes one of `field` and `expr`, that key is required; if it takes both, a step has exactly one of
+    them.
     """
 
     def lower(step: Arguments) -> surface.Operation:
         """Return the aggregate of a step whose keys were read; it has no operand if the aggregate takes none."""
         operand = None
         if entry.takes != "nothing":
-            operand = step.expressions.get("field") or step.expression("expr" if "expr" in entry.keys else "field")
+            operand = step.expressions.get("field") or step.get_expression("expr" if "expr" in entry.keys else "field")
         return ast.Aggregate(step.span, entry.name, operand, step.where, step.literals.get("default"))
 
     operand_keys = [key for key in ("field", "expr") if key in entry.keys]
@@ -182,7 +183,9 @@ _TABLE = (
             Key("match", "match", "How keys are found in the source.", required=True, examples=("exact",)),
             Key("default", "literal", "The value if no key is found."),
         ),
-        lambda step: surface.Lookup(step.expression("source"), step.table, step.match, step.literals.get("default")),
+        lambda step: surface.Lookup(
+            step.get_expression("source"), step.table, step.match, step.literals.get("default")
+        ),
         {"name": "FEE", "op": "lookup", "source": "context.city", "match": "exact", "table": {"Rome": 2}, "default": 1},
         also_called="map mapping table dict vlookup decode translate",
     ),
@@ -199,7 +202,7 @@ _TABLE = (
                 ("N_MILD + N_SEVERE", "max(0.0, min(20.0, RAW))"),
             ),
         ),
-        lambda step: surface.Formula(step.expression("expr")),
+        lambda step: surface.Formula(step.get_expression("expr")),
         {"name": "MEAN", "op": "expr", "expr": "(2 * N_MILD + 5 * N_SEVERE) / N if N > 0 else 0"},
         also_called=(
             "weighted_sum weighted linear linear_combination score combine blend formula calc calculate "

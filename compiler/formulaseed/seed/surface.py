@@ -113,7 +113,7 @@ class Step:
     sources: tuple[str, ...] = ()
 
     def find_mentioned_names(self) -> Iterator[str]:
-        """Yield every name in the operation, bare or dotted, in no particular order and with repeats; `$F` is yielded as `F`."""
+        """Yield every name in the operation, bare or dotted, in no fixed order and with repeats; `$F` as `F`."""
         parts: tuple[Operation | Rule, ...] = (self.operation,)
         if isinstance(self.operation, Case):
             parts = self.operation.rules
@@ -199,8 +199,8 @@ def join_conjuncts(conditions: Sequence[ast.Expr]) -> ast.Expr | None:
 def map_operands(node: ast.Expr, change: Callable[..., ast.Expr], *arguments: object) -> ast.Expr:
     """Return a copy of `node` in which each operand is replaced by `change(operand, *arguments)`.
 
-    Only the direct operands are changed. The name of a called function is not an operand. A node without operands is
-    returned itself.
+    Only the direct operands are changed. The name of a called function is not an operand. Without operands `node`
+    itself is returned.
     """
     operands: dict[str, object] = {}
     for name in node.__dataclass_fields__:

@@ -52,10 +52,14 @@ class FormulaChecker(ExpressionChecker):
         )
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate inside the formula; return an error expression, with the problem reported, if it is wrong."""
+        """Check an aggregate inside the formula; return an error expression, with a report, if it is wrong.
+
+        Over single reviews it does not depend on `facts`.
+        """
         return self.aggregates.check_in_formula(node, Facts() if self.per_review else facts)
 
     def _check_conditional(self, node: ast.Conditional, facts: Facts) -> Expr:
+        """Check a conditional expression; one that only guards an aggregate becomes an aggregate with a default."""
         return self.aggregates.add_default(super()._check_conditional(node, facts))
 
 
@@ -83,7 +87,7 @@ class AggregateChecker:
         self._guard_size = 0
 
     def start_step(self) -> None:
-        """Begin to check another step."""
+        """Begin to check another step: the size of the guards in its formulas counts from 0."""
         self._guard_size = 0
 
     # --- an aggregate
@@ -91,7 +95,7 @@ class AggregateChecker:
     def check(self, node: ast.Aggregate, facts: Facts) -> typed.Aggregate | None:
         """Check an aggregate that is evaluated under `facts`; None, with the problem reported, if anything is wrong.
 
-        A sum of a condition becomes a count. A sum that may exceed the largest number is reported, too.
+        A sum of a condition becomes a count. A sum that may exceed the largest number is reported, too, but returned.
         """
         where, is_sound = self.check_where(node.where, facts)
         if node.expression is None:
@@ -113,7 +117,7 @@ class AggregateChecker:
         return self._build(node, operand, where, operand.info.ty, known)
 
     def _check_operand(self, node: ast.Aggregate, expression: ast.Expr, facts: Facts) -> Expr:
-        """Check the operand of an aggregate: a condition, a number or any value, by what the function takes.
+        """Check the operand of an aggregate: a condition, a number or any value, whichever the function takes.
 
         Reports a wrong operand, and returns an error expression for it. In a seed v1 a number may be a condition.
         """
@@ -129,7 +133,7 @@ class AggregateChecker:
     def _build(
         self, node: ast.Aggregate, operand: Expr | None, where: Expr | None, ty: Type, known: Range
     ) -> typed.Aggregate:
-        """Return the typed aggregate of an operand with the type `ty` and the range `known`.
+        """Return the typed aggregate of an operand with the type `ty` and the range `known`, under `where`, if given.
 
         The result is nullable if the function has no value over no reviews, and `node` has no numeric default.
         """
@@ -148,7 +152,7 @@ class AggregateChecker:
         return _set_default(aggregate, build_literal(node.default.value, node.default.span))
 
     def _require_numeric(self, node: ast.Aggregate, operand: Expr) -> Expr:
-        """Return an operand that is a number, null or an error. Reports any other, and returns an error expression."""
+        """Return an operand that is a number, null or an error; any other is reported, and becomes an error."""
         ty = operand.info.ty
         if ty.is_error or ty.is_numeric or ty.base is Base.NULL:
             return operand
@@ -158,7 +162,7 @@ class AggregateChecker:
         return build_error(operand.info.span)
 
     def _build_true_count(self, node: ast.Aggregate, where: Expr | None, operand: Expr) -> typed.Aggregate | None:
-        """Return the sum of the condition `operand` as a count of the reviews that meet it, as a seed v1 may have it.
+        """Return the sum of the condition `operand` as a count of the reviews that also meet it, for a seed v1.
 
         Returns None, with the problem reported, for any other function, such as `max`.
         """
@@ -177,7 +181,7 @@ class AggregateChecker:
         """Check an aggregate in a formula; return an error expression, with the problem reported, if it is wrong.
 
         The conditions on the way to it become its own if it might fail without them. Reports too many or too long ones.
-        A nullable aggregate whose reviews are known to exist is returned as `typed.Present`. A new one goes to the
+        A nullable aggregate whose reviews are known to exist is returned as `typed.Present`. A new one is passed to the
         scope.
         """
         guards = _list_guards(facts.path) if self._may_fail(node) else []
@@ -206,8 +210,8 @@ class AggregateChecker:
     def add_default(self, formula: Expr) -> Expr:
         """Return `max(…) if n > 0 else 0` as an aggregate with a default; any other formula as it is.
 
-        The condition must prove that the aggregate has reviews, by a count of exactly these, and the other branch must
-        be a constant number. The branches may be exchanged.
+        The condition must prove, by a count under the same conditions, that the aggregate has reviews, and the other
+        branch must be a constant number. The branches may be exchanged.
         """
         if not isinstance(formula, typed.Conditional):
             return formula
@@ -253,11 +257,11 @@ class AggregateChecker:
         return not any(isinstance(node, typed.Binary | typed.Call) or node.info.ty.nullable for node in rest)
 
     def _has_reviews(self, conditions: frozenset[Expr], facts: Facts) -> bool:
-        """Return True if `facts` prove that some reviews meet `conditions`: a count under these, or more, is not 0."""
+        """Return True if `facts` prove that some reviews meet `conditions`: a count under these or more is not 0."""
         for value, known in facts.items():
             if known.range is None or not (known.range.low > 0 or known.range.nonzero):
                 continue
-            aggregate = self.scope.aggregate_of(value)
+            aggregate = self.scope.find_aggregate(value)
             if aggregate is None or not aggregate.entry.counts:
                 continue
             if conditions <= set(typed.conjuncts(aggregate.where)):
@@ -265,16 +269,16 @@ class AggregateChecker:
         return False
 
     def _find_proved_reviews(self, condition: Expr, truth: bool) -> frozenset[Expr] | None:
-        """Return the conditions of the count that is not 0 if `condition` equals `truth`; None if that proves nothing.
+        """Return the conditions of the count that is not 0 if `condition` equals `truth`; None if nothing is proved.
 
-        Only a comparison of one count with a literal, or its negation, proves it. A count of all reviews gives an empty
-        set.
+        Only a comparison of one count with a literal, or its negation, is a proof. A count of all reviews gives an
+        empty set.
         """
         match condition:
             case typed.Not(operand):
                 return self._find_proved_reviews(operand, not truth)
             case typed.Comparison(value, (sign,), (typed.Literal(bound),)):
-                aggregate = self.scope.aggregate_of(value)
+                aggregate = self.scope.find_aggregate(value)
                 if aggregate is not None and aggregate.entry.counts:
                     is_some = bound == _NON_EMPTY_COMPARISONS[truth].get(sign)
                     return frozenset(typed.conjuncts(aggregate.where)) if is_some else None
@@ -282,9 +286,10 @@ class AggregateChecker:
 
 
 def _set_default(aggregate: typed.Aggregate, default: typed.Literal) -> typed.Aggregate:
-    """Return an aggregate that is null over no reviews with a number as its default.
+    """Return a copy of an aggregate with a number as the default over no reviews.
 
-    The type becomes non-null, and type and range include the default.
+    The type becomes non-null, and type and range include the default. Raises `AssertionError` if `default` is no
+    number.
     """
     assert isinstance(default.value, int | float)
     info = aggregate.info

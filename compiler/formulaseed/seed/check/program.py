@@ -23,7 +23,7 @@ from formulaseed.seed.check.steps import NARROWING_SIZE, StepChecker
 
 
 def check_program(program: surface.Program, problems: Problems) -> nodes.Program:
-    """Return the typed program with the steps that have no error; add every error and warning to `problems`."""
+    """Return the typed program with the steps that have no error. Adds every error and warning to `problems`."""
     return _ProgramChecker(program, problems).run()
 
 
@@ -78,7 +78,7 @@ class _ProgramChecker:
     def run(self) -> nodes.Program:
         """Check all steps, outputs and properties; return the program with the steps that have no error.
 
-        Every problem is reported. Steps without a name are checked only for their problems.
+        Every problem is reported. Steps without a name are checked only for their problems, and left out.
         """
         steps = []
         for step in self.program.steps:
@@ -98,23 +98,23 @@ class _ProgramChecker:
         return self._check_properties(self._build_program(tuple(steps)))
 
     def _add(self, step: nodes.Step) -> None:
-        """Make a step known to those after it. The first of several steps with one name is kept."""
+        """Make a checked step known to the steps after it. If several steps have one name, the first is kept."""
         table = self.scope.filters if isinstance(step.operation, nodes.Filter) else self.scope.steps
         if step.name not in table and step.aggregate is not None:
             self._add_aggregate(step.aggregate, step)
         table.setdefault(step.name, step)
 
     def _add_aggregate(self, aggregate: typed.Aggregate, step: nodes.Step | None = None) -> None:
-        """Add an aggregate that may have no value to `partial`; any other is passed over.
+        """Add an aggregate to `partial` if it may have no value; ignore any other.
 
-        It is known by the name of `step`, the step that consists of it, if one is given.
+        `partial` has it as a reference to `step`, the step that consists of it, or as itself if `step` is None.
         """
         if aggregate.entry.empty_value is None:
             name = typed.Ref(Symbol(SymbolKind.STEP, step.name), aggregate.info) if step is not None else aggregate
             self.partial.append((name, self._expand_conjuncts(aggregate.where)))
 
     def _number_steps(self) -> dict[str, int]:
-        """Return the index of each step by name, the first of a name. Reports the later ones as duplicates."""
+        """Return the index of each step by name, for duplicates that of the first. Reports the later ones."""
         places: dict[str, int] = {}
         for index, step in enumerate(self.program.steps):
             name = step.name
@@ -127,7 +127,7 @@ class _ProgramChecker:
     # --- for narrowing
 
     def _find_small_condition(self, name: str) -> Expr | None:
-        """Return the condition of a filter, unless it is large with the filters that it uses."""
+        """Return the condition of a filter; None if it is unknown, has an error, or exceeds `NARROWING_SIZE`."""
         return self._find_filter_condition(name) if self.scope.sizes.get(name, 0) <= NARROWING_SIZE else None
 
     def _find_filter_condition(self, name: str) -> Expr | None:
@@ -138,9 +138,10 @@ class _ProgramChecker:
     def _find_non_empty(self, count: Expr) -> tuple[Expr, ...]:
         """Return the aggregates that have a value if `count` is 1 or more: their reviews include the counted ones.
 
-        Returns none if `count` is no count. Results are kept in `including` and extended by aggregates that are new.
+        Returns none if `count` is no count. Considers the aggregates checked so far. Results are kept in `including`,
+        and extended by later aggregates.
         """
-        aggregate = self.scope.aggregate_of(count)
+        aggregate = self.scope.find_aggregate(count)
         if aggregate is None or not aggregate.entry.counts:
             return ()
         known = self.including.get(aggregate) or (self._expand_conjuncts(aggregate.where), 0, ())
@@ -172,7 +173,7 @@ class _ProgramChecker:
     # --- the whole
 
     def _check_output(self) -> None:
-        """Report outputs that are no steps with a value, and those whose aggregate may have no value."""
+        """Report outputs that are no steps with a value, and aggregates among them that need a default."""
         returned = {name.text for name in self.program.output}
         for name in self.program.output:
             step = self._find_step(name, returned)
@@ -180,7 +181,7 @@ class _ProgramChecker:
                 self.scope.report_default_needed(step.aggregate, step)
 
     def _find_step(self, name: surface.Named, named: Collection[str] = ()) -> nodes.Step | None:
-        """Return the step with a value that is named outside of formulas; None if there is none.
+        """Return the step with a value that an output or a property names; None if there is none.
 
         Reports a filter, a field or an unknown name, but not a step that has an error. A step in `named` is not
         suggested.
@@ -200,7 +201,7 @@ class _ProgramChecker:
         return None
 
     def _check_properties(self, program: nodes.Program) -> nodes.Program:
-        """Return the program with its properties. Reports unknown steps, steps without numbers, and independent ones.
+        """Return the program with its properties. Reports unknown, non-numeric and independent steps in them.
 
         A property with an unknown step is left out, and so is every property if any step has an error.
         """
@@ -246,7 +247,10 @@ class _ProgramChecker:
 
 
 def _find_all_uses(uses: Mapping[str, frozenset[str]], name: str) -> set[str]:
-    """Return the names of the steps and filters that the step `name` uses, directly or through others."""
+    """Return the names of the steps and filters that the step `name` uses, directly or through others.
+
+    Raises `KeyError` if `uses` lacks one of them.
+    """
     reached: set[str] = set()
     stack = [name]
     while stack:

@@ -111,7 +111,7 @@ class SeedScope(StepScope):
         return text in self.places
 
     def type_of(self, node: ast.Expr) -> Type | None:
-        """Return the type of a field, parameter or earlier step; None for an unknown name and for any other expression.
+        """Return the type of a field, parameter or earlier step; None for an unknown name and for anything else.
 
         Reports nothing. Only a step that was checked without an error is known.
         """
@@ -137,28 +137,32 @@ class SeedScope(StepScope):
 
     def names(self) -> Iterator[str]:
         """Yield the names that a formula can contain: steps with values, bare names of fields, and functions."""
-        yield from self._values()
+        yield from self._list_values()
         for fields in self.inputs.values():
             yield from fields
         yield from FUNCTIONS
 
-    def _values(self) -> Iterator[str]:
-        """Return an iterator of the names of the other steps that have a value."""
+    def _list_values(self) -> Iterator[str]:
+        """Return an iterator of the names of the steps with a value, also later ones, without the current step."""
         return (name for name in self.places if name not in self.filter_names and name != self.current)
 
-    def _fields_called(self, name: str, first: SymbolKind | None, *, per_review: bool) -> list[str]:
-        """Return the fields of that very name with their namespaces, the most likely first: that of `first`, if given."""
+    def _find_fields(self, name: str, first: SymbolKind | None, *, per_review: bool) -> list[str]:
+        """Return the full names of the fields with the bare name `name`, the most likely namespace first.
+
+        That is `first`, if given. Unless `per_review`, `context` and `param` come before the fields of reviews.
+        """
         usual = list(self.inputs) if per_review else [SymbolKind.CONTEXT, SymbolKind.PARAMETER, *self.inputs]
         order = dict.fromkeys(usual if first is None else [first, *usual])
         return [f"{kind.value}.{name}" for kind in order if name in self.inputs.get(kind, {})]
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Return the reference that a name is; an error expression, with the problem reported once, if it has no meaning here.
+        """Return the reference to a field or step; an error expression, with one report, if it has no value here.
 
-        `per_review` is True in a condition or formula on single reviews.
+        Reported are an unknown name, a filter, and the current or a later step, but not a step that has an error itself
+        or a name that may be that of a nameless step. `per_review` is True in a condition or formula on single reviews.
         """
         if "." in name.text:
-            return self._field(name, per_review)
+            return self._resolve_field(name, per_review)
         text = name.text
         span = name.span
         if text in self.steps:
@@ -169,13 +173,14 @@ class SeedScope(StepScope):
         elif text in self.places and text not in self.broken:
             self._report_early_use(text, span)
         elif text not in self.broken and not self._may_be_nameless(text):
-            self.report_once(catalogue.unknown_step(span, text, self._help_for_bare(text, per_review)), text)
+            self.report_once(catalogue.unknown_step(span, text, self._build_bare_name_help(text, per_review)), text)
         return build_error(span)
 
     def resolve_filter(self, name: ast.FilterName) -> typed.Expr:
-        """Return the reference to a filter, or an error expression, with the problem reported once, if there is none.
+        """Return the reference to a filter; an error expression, with the problem reported once, if there is none.
 
-        A filter that has an error itself, and a name that a nameless step may have, are not reported.
+        Only earlier filters can be used. A filter that has an error itself, and a name that a nameless step may have,
+        are not reported.
         """
         text = name.text
         span = name.span
@@ -188,17 +193,17 @@ class SeedScope(StepScope):
         elif text in self.places:
             self.report_once(catalogue.value_as_filter(span, text), text)
         elif not self._may_be_nameless(text):
-            self.report_once(catalogue.unknown_filter(span, text, self._help_for_filter(text)), f"${text}")
+            self.report_once(catalogue.unknown_filter(span, text, self._build_filter_help(text)), f"${text}")
         return build_error(span)
 
-    def _help_for_filter(self, name: str) -> Help:
+    def _build_filter_help(self, name: str) -> Help:
         """Return the help for an unknown filter: a similar filter, else the fields that have the name.
 
         A similar filter that is defined later is suggested with a note.
         """
         filters = self.filter_names | self.unclear
         known = [step for step in self.places if step in filters and step != self.current]
-        fields = self._fields_called(name, None, per_review=True)
+        fields = self._find_fields(name, None, per_review=True)
         help = did_you_mean(name, known, noun="filters", prefix="$", rivals=[name] if self.incomplete else [])
         if fields and find_closest(name, known) is None:
             return _suggest_fields(fields)
@@ -212,31 +217,34 @@ class SeedScope(StepScope):
         return self.places.get(self.current, len(self.places))
 
     def _is_later(self, name: str) -> bool:
-        """Return True if a step comes after the current one."""
+        """Return True if `name` is a step after the current one; False if it is no step."""
         return self.places.get(name, -1) > self._here
 
     def _may_be_nameless(self, name: str) -> bool:
-        """Return True if `name`, which no field has, may be the name of a step whose name could not be read."""
-        is_alone = self.nameless == {self.current}
-        return "compute" in self.incomplete and not is_alone and not self._fields_called(name, None, per_review=True)
+        """Return True if `name`, which no step has, may be the name of a step whose name could not be read.
 
-    def _field(self, name: ast.Name, per_review: bool) -> typed.Expr:
+        Returns False if a field has the name, or if the current step is the only one without a name.
+        """
+        is_alone = self.nameless == {self.current}
+        return "compute" in self.incomplete and not is_alone and not self._find_fields(name, None, per_review=True)
+
+    def _resolve_field(self, name: ast.Name, per_review: bool) -> typed.Expr:
         """Return the reference to a name with a namespace, with its range if it is a number.
 
         Reports an unknown namespace or field once, and returns an error expression. A field is not reported if its
-        namespace is incomplete.
+        namespace is incomplete. `per_review` only decides which fields are suggested.
         """
         text = name.text
         span = name.span
         prefix, _, rest = text.partition(".")
         kind = self._namespaces.get(prefix)
         if kind is None:
-            help = self._help_for_namespace(prefix, rest, per_review)
+            help = self._build_namespace_help(prefix, rest, per_review)
             self.report_once(catalogue.unknown_namespace(span, prefix, help), text)
             return build_error(span)
         fields = self.inputs[kind]
         if rest not in fields and prefix not in self.incomplete:
-            help = self._help_for_field(kind, rest, name.implied, per_review)
+            help = self._build_field_help(kind, rest, name.implied, per_review)
             self.report_once(catalogue.unknown_field(span, f"`{prefix}`", rest, help), text)
         ty = fields.get(rest, ERROR)
         if ty.is_error:
@@ -248,9 +256,9 @@ class SeedScope(StepScope):
         return typed.Ref(Symbol(kind, rest), Info(ty, span, known), name.written)
 
     def _report_early_use(self, name: str, span: Span) -> None:
-        """Report the use of the step `name` before it has a value: a use of itself, a cycle or a later step.
+        """Report the use of the step `name` where it has no value yet: a use of itself, a cycle, or a later step.
 
-        Reports each cycle of steps once.
+        Each cycle of steps is reported once.
         """
         if name == self.current:
             problem = catalogue.uses_itself(span, name)
@@ -264,24 +272,25 @@ class SeedScope(StepScope):
             problem = catalogue.used_too_early(span, name, f"{self.section}[{self.places[name]}]")
         self.report_once(problem, name)
 
-    def filter_size(self, condition: typed.Expr) -> int:
-        """Return the number of terms of a condition, those of its filters included."""
+    def measure_filter(self, condition: typed.Expr) -> int:
+        """Return the number of terms of a condition, with those of its filters in place of their names."""
         filters = [symbol.name for symbol in typed.symbols_in(condition) if symbol.kind is SymbolKind.FILTER]
         return sum(1 for _ in typed.walk(condition)) + sum(self.sizes.get(name, 1) - 1 for name in filters)
 
-    def _help_for_bare(self, text: str, per_review: bool) -> Help:
-        """Return the help for a bare name: a literal, fields or a function of that name, else a similar step.
+    def _build_bare_name_help(self, text: str, per_review: bool) -> Help:
+        """Return the help for an unknown bare name: a literal, fields or a function of the name, else a similar step.
 
         Finding suggestions takes time, so each call uses up one of a limited number; later names get a fixed text.
+        `per_review` decides which fields come first, and whether fields of reviews can be suggested.
         """
         self._suggestions -= 1
         if self._suggestions < 0:
             return catalogue.FIX_OTHERS_FIRST
         if text.lower() in ("true", "false", "null", "none"):
             return suggest("None" if text.lower() in ("null", "none") else text.capitalize())
-        fields = self._fields_called(text, None, per_review=per_review)
+        fields = self._find_fields(text, None, per_review=per_review)
         if fields:
-            similar = [step for step in self._values() if is_typo(text, step, [step])]
+            similar = [step for step in self._list_values() if is_typo(text, step, [step])]
             if not (per_review or similar) and all(name.startswith(_OF_REVIEWS) for name in fields):
                 return catalogue.OF_REVIEWS.format(fields[0])
             return _suggest_fields([*fields, *similar], certain=not self.incomplete)
@@ -290,8 +299,11 @@ class SeedScope(StepScope):
         return self._suggest_step(text)
 
     def _suggest_step(self, name: str) -> Help:
-        """Return the help for an unknown step: a similar earlier step, else a later one, else a quoted enum value."""
-        steps = list(self._values())
+        """Return the help for an unknown step: a similar earlier step, else a later one, else a quoted enum value.
+
+        If nothing is similar, the help lists earlier steps.
+        """
+        steps = list(self._list_values())
         before = [step for step in steps if self.places[step] < self._here]
         unread = [name] if self.incomplete else []
         if find_closest(name, before) is None:
@@ -304,17 +316,17 @@ class SeedScope(StepScope):
         other_names = [known for known in self.names() if known not in self.places or self.places[known] >= self._here]
         return did_you_mean(name, before, noun="steps defined before this one", rivals=[*unread, *other_names])
 
-    def _help_for_namespace(self, prefix: str, rest: str, per_review: bool) -> Help:
+    def _build_namespace_help(self, prefix: str, rest: str, per_review: bool) -> Help:
         """Return the help for an unknown namespace `prefix` before the name `rest`.
 
-        Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` speaks for
-        the step.
+        Suggests a step or the fields of the name `rest`, else a similar namespace. A prefix such as `steps` puts a step
+        first. `per_review` decides which fields come first.
         """
         close = find_closest(prefix, self._namespaces)
         is_close = close is not None and is_typo(prefix, close, self._namespaces) and not self.incomplete
         likely = _OTHER_NAMESPACES.get(prefix.lower(), SymbolKind(close) if close is not None else None)
-        fields = self._fields_called(rest, likely, per_review=per_review)
-        is_step = rest in self._values()
+        fields = self._find_fields(rest, likely, per_review=per_review)
+        is_step = rest in self._list_values()
         if is_step and (prefix in _SECTIONS or not fields):
             is_certain = prefix in _SECTIONS and not fields and not self.incomplete
             return suggest_any([rest, *fields], certain=is_certain, more=LATER if self._is_later(rest) else "")
@@ -327,7 +339,7 @@ class SeedScope(StepScope):
     def _suggest_namespace(self, prefix: str, rest: str, close: str | None, likely: SymbolKind | None) -> Help:
         """Return the help for an unknown namespace: a similar field of the `likely` one, else the known namespaces.
 
-        `close` is the namespace with a similar name; if it is given, `rest` itself is suggested if no field is similar.
+        `close` is the namespace with a similar spelling, if any; it is then suggested even without a similar field.
         """
         if likely is not None:
             similar = find_closest(rest, self.inputs.get(likely, ()))
@@ -335,14 +347,14 @@ class SeedScope(StepScope):
                 return suggest(f"{likely.value}.{similar or rest}", certain=False)
         return did_you_mean(prefix, self._namespaces, noun="namespaces", rivals=[prefix])
 
-    def _help_for_field(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
-        """Return the help for an unknown field of a namespace; `implied` says that the namespace is not written there.
+    def _build_field_help(self, kind: SymbolKind, name: str, implied: bool, per_review: bool) -> Help:
+        """Return the help for an unknown field of a namespace; `implied` means that the namespace is not written.
 
         For a dotted name: the field after the first dot, a method, or advice on parts. Else the field of that name in
-        another namespace comes before a similar field of this one.
+        another namespace comes before a similar field of this one. `per_review` decides which namespaces come first.
         """
         if "." in name:
-            if name in self._fields_called(name.partition(".")[2], None, per_review=True):
+            if name in self._find_fields(name.partition(".")[2], None, per_review=True):
                 return suggest(name, certain=False)
             from formulaseed.language.check.unknown_calls import help_for_method
 
@@ -351,7 +363,7 @@ class SeedScope(StepScope):
             return method or catalogue.help_for_parts(last, _DECLARED_IN[kind], kind is SymbolKind.PARAMETER)
         own = self.inputs[kind]
         prefix = "" if implied else f"{kind.value}."
-        elsewhere = self._fields_called(name, None, per_review=per_review)
+        elsewhere = self._find_fields(name, None, per_review=per_review)
         if elsewhere:
             close = find_closest(name, own)
             similar = [f"{prefix}{close}"] if close is not None and is_typo(name, close, own) else []

@@ -40,13 +40,13 @@ class StepChecker:
     """Checks the steps of one program, one after the other."""
 
     def __init__(self, program: surface.Program, scope: SeedScope, narrowing: Narrowing) -> None:
-        """Prepare to check the steps of `program`; problems are reported to the scope's."""
+        """Prepare to check the steps of `program`; problems go to those of `scope`."""
         self.program = program
         self.scope = scope
         self.narrowing = narrowing
         self.problems = scope.problems
         self.checkers: list[ExpressionChecker] = []
-        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._new_checker(True))
+        self.aggregates = AggregateChecker(scope, narrowing, self._check_where, lambda: self._add_checker(True))
 
     def report_constants(self) -> None:
         """Warn of the comparisons that are always true or false in the steps checked since the last call."""
@@ -55,7 +55,7 @@ class StepChecker:
         self.checkers.clear()
 
     def check(self, step: surface.Step) -> nodes.Step | None:
-        """Return the checked step; None if anything in it is wrong, which has been reported."""
+        """Return the checked step; None, with the problem reported, if anything in it is wrong."""
         self.aggregates.start_step()
         match step.operation:
             case surface.Filter(condition=condition):
@@ -74,8 +74,11 @@ class StepChecker:
                 return None
 
     def _check_filter(self, step: surface.Step, written: ast.Expr) -> nodes.Step | None:
-        """Check a filter; None if it has an error, uses a step, or is too large."""
-        checker = self._new_checker(True)
+        """Check a filter; None, with a report, if it has an error, uses a step, or is too large or deeply nested.
+
+        Stores its size and depth in the scope, and warns of a condition that is constant.
+        """
+        checker = self._add_checker(True)
         condition = checker.check_condition(written, Facts())
         named = [node for node in typed.walk(condition) if isinstance(node, typed.Ref)]
         steps = [node for node in named if node.symbol.kind is SymbolKind.STEP]
@@ -83,7 +86,7 @@ class StepChecker:
             self.scope.report_once(catalogue.step_in_condition(node.info.span, node.text), node.text)
         if condition.info.ty.is_error or steps:
             return None
-        size = self.scope.sizes[step.name.text] = self.scope.filter_size(condition)
+        size = self.scope.sizes[step.name.text] = self.scope.measure_filter(condition)
         if size > limits.FILTER_SIZE:
             self.problems.report(catalogue.filter_too_large(step.name.span, step.name.text, size))
             return None
@@ -97,11 +100,11 @@ class StepChecker:
         return nodes.Step(step.name.text, nodes.Filter(condition), BOOLEAN, None, step.name.span, sources=step.sources)
 
     def _report_constant_condition(self, condition: Expr, checker: ExpressionChecker, span: Span, noun: str) -> None:
-        """Warn of a condition that every review meets, or none, in place of the notes on its constant parts.
+        """Warn of a condition that every review meets, or none; `checker` then forgets the notes on its parts.
 
-        The checker forgets these notes. Conditions too large for narrowing are passed over.
+        Conditions too large for narrowing are passed over.
         """
-        if self.scope.filter_size(condition) > NARROWING_SIZE:
+        if self.scope.measure_filter(condition) > NARROWING_SIZE:
             return
         truth = self.narrowing.constant_truth(condition, Facts())
         if truth is None:
@@ -113,7 +116,7 @@ class StepChecker:
     def _build(
         self, step: surface.Step, operation: nodes.Operation, ty: Type, known: Range | None
     ) -> nodes.Step | None:
-        """Return the checked step; None if the type is an error.
+        """Return the checked step; None, with nothing reported, if the type is an error.
 
         `known`, the range, is kept only for a number and for a boolean that is constant.
         """
@@ -123,15 +126,15 @@ class StepChecker:
             known = None
         return nodes.Step(step.name.text, operation, ty, known, step.name.span, step.description, step.sources)
 
-    def _new_checker(self, per_review: bool) -> ExpressionChecker:
+    def _add_checker(self, per_review: bool) -> ExpressionChecker:
         self.checkers.append(FormulaChecker(self.scope, self.narrowing, self.aggregates, per_review=per_review))
         return self.checkers[-1]
 
     def _check_where(self, where: ast.Expr | None, facts: Facts) -> tuple[Expr | None, bool]:
-        """Return the checked condition, and whether it is sound; a missing one is."""
+        """Return the checked condition, None without one, and True if it has no error. Warns of a constant one."""
         if where is None:
             return None, True
-        checker = self._new_checker(True)
+        checker = self._add_checker(True)
         condition = checker.check_condition(where, facts)
         if condition.info.ty.is_error:
             return condition, False
@@ -140,11 +143,12 @@ class StepChecker:
         return condition, True
 
     def _check_aggregate(self, step: surface.Step, written: ast.Aggregate) -> nodes.Step | None:
+        """Return the step of an aggregate; None, with the problem reported, if it has an error."""
         aggregate = self.aggregates.check(written, Facts())
         return self._build_aggregate(step, aggregate) if aggregate is not None else None
 
     def _build_aggregate(self, step: surface.Step, aggregate: typed.Aggregate) -> nodes.Step | None:
-        """Return the step of an aggregate. Warns of an operand that is the same for all reviews."""
+        """Return the step of an aggregate, None if its type is an error. Warns of an operand that is constant."""
         operand = aggregate.operand
         if operand is not None and not any(symbol.is_per_review for symbol in typed.symbols_in(operand)):
             text = expression_text(operand)
@@ -174,11 +178,11 @@ class StepChecker:
         return self._build(step, lookup, joined, _find_literal_range(literals))
 
     def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
-        """Check the source of a lookup, which must be a string or null. Reports any other, and returns an error for it.
+        """Check the source of a lookup, which must be a string. Reports any other, and returns an error expression.
 
         A source that may be null is reported as well.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         source = checker.check(operation.source, Facts())
         ty = source.info.ty
         if not ty.is_error and ty.base not in (Base.STRING, Base.NULL):
@@ -189,7 +193,7 @@ class StepChecker:
     def _keys_can_match(self, operation: surface.Lookup, source: Expr) -> bool:
         """Return True if every key can be found in one of the source's known values; report the keys that cannot.
 
-        If the source has one value it is enough that one is found, or that there is a default.
+        If the source is constant, one match or a default is enough; keys that cannot match are still reported.
         """
         values = source.info.ty.values or ()
         is_exact = operation.match == "exact"
@@ -205,12 +209,11 @@ class StepChecker:
         return is_constant or not never
 
     def _check_formula(self, step: surface.Step, expression: ast.Expr) -> nodes.Step | None:
-        """Return the step of a formula; a formula that is one aggregate becomes a step with that aggregate.
+        """Return the step of a formula; None, with the problem reported, if it has an error or is always null.
 
-        Returns None if the formula has an error or is always null, which is reported. Over a formula reference the value
-        becomes a float, and a string is an error if the rules give numbers.
+        Over a formula reference the value becomes a float, and if the rules give numbers a string is an error.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         checked = checker.check(expression, Facts())
         if checked.info.ty.base is Base.NULL:
             self.problems.report(catalogue.always_null(expression.span, "this"))
@@ -225,7 +228,7 @@ class StepChecker:
         return self._build(step, nodes.Formula(checked), checked.info.ty, checked.info.range)
 
     def _check_const(self, step: surface.Step, literal: ast.Literal) -> nodes.Step | None:
-        """Return the step of a literal; None, with the problem reported, if it is null or looks like a formula."""
+        """Return the step of a literal; None, with a report, if it is null, missing or looks like a formula."""
         if literal.value is None:
             self.problems.report(catalogue.always_null(literal.span, "this constant"))
             return None
@@ -233,11 +236,11 @@ class StepChecker:
         return self._build(step, nodes.Const(literal.value), ty, _find_literal_range([literal])) if ty else None
 
     def _check_case(self, step: surface.Step, operation: surface.Case) -> nodes.Step | None:
-        """Check a case rule by rule. Returns None, with the problem reported, if a condition or a result has an error.
+        """Check a case rule by rule; None, with the problem reported, if a rule has an error or all results are null.
 
-        Reports unreachable rules if there are no errors, and a case whose results are all null.
+        Reports unreachable rules if no rule has an error.
         """
-        checker = self._new_checker(False)
+        checker = self._add_checker(False)
         facts = Facts()
         rules: list[tuple[Expr, Value]] = []
         is_sound = True
@@ -288,7 +291,10 @@ class RuleReachability:
         """The reason why the rules so far let nothing through; empty if they may."""
 
     def add(self, condition: Expr, rule: surface.Rule, facts: Facts, checker: ComparisonChecker) -> Facts:
-        """Add the next rule, whose condition was checked under the facts. Return the facts if the rule does not fire."""
+        """Add the next rule, whose condition was checked under `facts`; return those that hold if it does not fire.
+
+        Makes `checker` report its constant comparisons, or forget them if the rule never or always fires.
+        """
         never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         if_met, if_not = checker.split_facts(condition, facts)
         truth = None if if_met.impossible is if_not.impossible else if_not.impossible
@@ -307,10 +313,7 @@ class RuleReachability:
         return if_not
 
     def report(self, otherwise: ast.Literal, facts: Facts) -> None:
-        """Report the unreachable rules, the `else` among them; `facts` hold if no rule fires.
-
-        The report says which value is lost if no reachable rule has it.
-        """
+        """Report the rules that never fire, and an `else` that is never reached; `facts` hold if no rule fires."""
         never = self.closed or (_ALL_TAKEN_REASON if facts.impossible else "")
         rules = [*self.rules, (otherwise.span, otherwise.value, never)]
         verdicts = [value for _, value, never in rules if not never]
@@ -320,7 +323,7 @@ class RuleReachability:
                 self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _find_covering_rule(self, if_met: Facts) -> str:
-        """Return that an earlier rule fires wherever `if_met`, the facts of a rule, hold; empty if none does."""
+        """Return the reason why an earlier rule fires whenever `if_met` hold; empty if none does, or after many."""
         if len(self.before) > MAX_COMPARED_RULES:
             return ""
         for number, earlier in enumerate(self.before):
@@ -333,12 +336,16 @@ class RuleReachability:
 
 
 def _are_complete(literals: Sequence[ast.Literal]) -> bool:
-    """Return True if no literal is missing or wrong."""
+    """Return True if no literal is a `NoLiteral`, one that is missing or wrong."""
     return not any(isinstance(literal, surface.NoLiteral) for literal in literals)
 
 
 def _join_types(literals: Sequence[ast.Literal], noun: str, scope: SeedScope) -> Type | None:
-    """Return the common type of literals; None if there is none, which is reported. A missing literal fits any type."""
+    """Return the common type of literals; None, with the problem reported, if there is none. Null fits any type.
+
+    A string that looks like a formula is reported, and gives None. `NoLiteral`s are skipped; without any other literal
+    the result is None.
+    """
     present = [literal for literal in literals if not isinstance(literal, surface.NoLiteral)]
     formulas = [literal for literal in present if isinstance(literal.value, str) and _is_formula(literal.value, scope)]
     for literal in formulas:
@@ -374,7 +381,7 @@ def _report_mixed(sorts: Sequence[Sequence[ast.Literal]], noun: str, scope: Seed
 
 
 def _is_formula(text: str, scope: SeedScope) -> bool:
-    """Return True if a string in place of a value is a formula: it is made of known names and operators."""
+    """Return True if a string looks like a formula: only names, all of them known, numbers and operators."""
     words = re.findall(r"[A-Za-z_][\w.]*", text)
     if not words or re.search(r"[^\w.\s()+*/%-]", text):
         return False

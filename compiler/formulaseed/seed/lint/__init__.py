@@ -22,7 +22,7 @@ from formulaseed.seed.surface import Suppression
 def lint(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
     """Add warnings of likely mistakes to `problems`. `written` and `program` are the same seed, parsed and checked.
 
-    Unused parts are only reported if there are no errors.
+    Unused parts are only looked for if `problems` has no errors.
     """
     lint_keywords(written.keywords, problems)
     lint_lookups(written, program, problems)
@@ -36,7 +36,8 @@ def lint(written: surface.Program, program: nodes.Program, problems: Problems) -
 def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
     """Remove the warnings that the seed suppresses from `problems`, and merge the rest by code.
 
-    Errors are never removed. Reports suppressions that cover nothing, unless there are errors, which may hide warnings.
+    Errors are never removed. If there are none, suppressions that cover nothing are reported; otherwise errors may hide
+    what they cover.
     """
     covered: dict[tuple[str, str], list[Diagnostic]] = {}
     warnings = [problem for problem in problems.sorted() if problem.severity != "error"] if suppressions else []
@@ -53,7 +54,10 @@ def suppress(suppressions: tuple[Suppression, ...], problems: Problems) -> None:
 
 
 def _list_scopes(pointer: str) -> Iterator[str]:
-    """Yield the JSON Pointers whose suppressions cover a warning at `pointer`: its own, and those of the objects around it."""
+    """Yield the JSON Pointers whose suppressions cover a warning at `pointer`: itself, and each object around it.
+
+    The last one is empty, for the whole document.
+    """
     yield pointer
     while pointer:
         pointer = pointer.rpartition("/")[0]

@@ -30,9 +30,10 @@ _WORD_START = re.compile(r"(?<![^\W_])(?<!\w['’])[a-z]")
 
 
 def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
-    """Warn of comparisons of categories, of numbers that a standard field does not have, and of white space in strings.
+    """Warn of comparisons of categories, of numbers outside the range of a standard field, and of space in strings.
 
-    A step that repeats or selects a field has the field's range. Comparisons already reported as constant are skipped.
+    A step that repeats or selects a field has the field's range. Comparisons already reported as constant are skipped
+    for ranges.
     """
     certain = problems.find_places("FS603")
     lists = find_category_lists(program)
@@ -56,7 +57,7 @@ def lint_comparisons(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_category_lists(program: nodes.Program) -> set[Symbol]:
-    """Return the symbols of the list of categories and of the steps that repeat it, which may replace a missing one."""
+    """Return the symbols of the list of categories and of steps that repeat it, also with a replacement for null."""
     lists = {_parse_symbol(CATEGORIES)}
     for step in program.steps:
         if isinstance(step.operation, nodes.Formula) and _is_list(step.operation.expression, lists):
@@ -65,6 +66,7 @@ def find_category_lists(program: nodes.Program) -> set[Symbol]:
 
 
 def _parse_symbol(name: str) -> Symbol:
+    """Return the symbol of a full name such as `meta.stars`. Raises `ValueError` for an unknown namespace."""
     space, _, bare = name.partition(".")
     return Symbol(SymbolKind(space), bare)
 
@@ -88,9 +90,9 @@ def list_pairs_from_both_sides(node: typed.Comparison) -> Iterator[tuple[Expr, s
 
 
 def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: Problems) -> None:
-    """Warn of a comparison that is constant by the usual range of a field in `ranges`.
+    """Warn of a comparison that is constant by the range of a field in `ranges`, a range that data usually has.
 
-    One that is always true is passed over if the number is inside the range, such as `meta.stars <= 5`.
+    A comparison that is always true is passed over if the number is inside the range, as in `meta.stars <= 5`.
     """
     for side, sign, other in list_pairs_from_both_sides(node):
         field = side.operand if isinstance(side, typed.Present) else side
@@ -118,7 +120,8 @@ def _lint_range(node: typed.Comparison, ranges: dict[Symbol, Range], problems: P
 def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problems) -> None:
     """Warn of a category in other case than Yelp's, and of one that is compared with the list of all.
 
-    Several categories in one string, and the empty string, may be compared with the list.
+    `lists` are the symbols of such lists. Several categories in one string, and the empty string, may be compared with
+    a list.
     """
     for left, operator, right in _list_pairs(node):
         is_left = _is_list(left, lists)
@@ -138,9 +141,10 @@ def _lint_category(node: typed.Comparison, lists: set[Symbol], problems: Problem
 def _report_whole_list(
     node: typed.Comparison, source: Expr, operator: str, texts: list[str], literal: Expr, problems: Problems
 ) -> None:
-    """Report that the list `source` is compared as a whole with `texts`, some categories. The help says what to write.
+    """Report that `source`, a list of categories, is compared as a whole with `texts`. The help says what to write.
 
-    The help is a suggestion only if the comparison is a single one in a formula; `literal` is the first category.
+    It can be applied as a fix only if the comparison is a single one in a formula. `literal` is the first of the
+    categories.
     """
     word, joint = ("not in", " and ") if operator in ("!=", "not in") else ("in", " or ")
     name = expression_text(source)
@@ -161,7 +165,7 @@ def _report_whole_list(
 
 
 def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
-    """Return True if an expression is the list of categories, also with a value for a missing one."""
+    """Return True if an expression is one of `lists`, the category lists, also with a replacement for null."""
     match expression:
         case typed.Ref(symbol):
             return symbol in lists
@@ -172,13 +176,14 @@ def _is_list(expression: Expr, lists: set[Symbol]) -> bool:
 
 
 def _get_string(expression: Expr) -> str:
+    """Return the content of a string literal; empty for any other expression."""
     return expression.value if isinstance(expression, typed.Literal) and isinstance(expression.value, str) else ""
 
 
 def format_title_case(text: str) -> str:
-    """Return a category as Yelp writes it, if it is all in small letters or capitals; else the text itself.
+    """Return a category as Yelp writes it, if it is all in small letters or capitals; otherwise unchanged.
 
-    Up to `MAX_ACRONYM` capitals are kept.
+    A string of at most `MAX_ACRONYM` capitals, such as `BBQ`, is unchanged, too.
     """
     is_upper = text.isupper() and len(text) > MAX_ACRONYM
     if not (text.islower() or is_upper):
@@ -190,7 +195,7 @@ def format_title_case(text: str) -> str:
 
 
 def _lint_space(expression: Expr, problems: Problems) -> None:
-    """Warn of strings with white space around them, but for those that are searched for in another, such as `' bar'`.
+    """Warn of strings with white space around them; strings searched for in another, such as `' bar'`, may have it.
 
     Strings of nothing but white space are passed over.
     """
@@ -212,9 +217,10 @@ def _lint_space(expression: Expr, problems: Problems) -> None:
 
 
 def lint_case_of_keys(lookup: surface.Lookup, is_list: bool, problems: Problems) -> None:
-    """Warn of keys with different values that only their case tells apart, and of categories in other case than Yelp's.
+    """Warn of keys with different values that differ in case only, and of categories in other case than Yelp's.
 
-    The latter only if `is_list` says that the source lists categories; such a key is not compared with the others.
+    The latter only if `is_list`, which means that the source lists categories; such a key is not compared with the
+    others.
     """
     keys = {entry.key.text for entry in lookup.table}
     first: dict[str, surface.Entry] = {}

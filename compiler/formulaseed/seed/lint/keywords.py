@@ -46,7 +46,10 @@ _ENDINGS_OF_LONGER = (*_ENDINGS, "r", "rs", "st", "est", "n", "ty", "ess", "esse
 
 
 def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
-    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word."""
+    """Warn of keywords that match nothing, repeat one another, are inside other words, or miss forms of a word.
+
+    Case is ignored. A keyword that cannot match, repeats or contains another, or is long is not checked further.
+    """
     folded = {keyword.text.casefold() for keyword in keywords}
     seen: dict[str, str] = {}
     for keyword in keywords:
@@ -70,7 +73,11 @@ def lint_keywords(keywords: tuple[Named, ...], problems: Problems) -> None:
 
 
 def _check_can_match(keyword: Named) -> Diagnostic | None:
-    """Return the warning that no review can contain the keyword, or None if a review may."""
+    """Return the warning that no review can contain the keyword, or None if a review may.
+
+    The first reason wins: a pattern, control characters, separate accents, the length, curly quotes or dashes, double
+    spaces.
+    """
     text = keyword.text
     span = keyword.span
     if _PATTERN.search(text):
@@ -103,7 +110,10 @@ MIN_WORD_LENGTH = 2
 
 
 def _list_pattern_words(pattern: str) -> list[str]:
-    """Return the keywords that match what a simple regular expression matches; none if there may be too many."""
+    """Return the keywords that match what a simple regular expression matches; none if there may be too many.
+
+    Also returns none if one would be shorter than `MIN_WORD_LENGTH`. A keyword that contains another is left out.
+    """
     if _OPEN.search(pattern):
         return []
     texts = pattern.split("|") if "(" not in pattern else [pattern]
@@ -118,13 +128,19 @@ def _list_pattern_words(pattern: str) -> list[str]:
 
 
 def _simplify_pattern(pattern: str) -> str:
-    """Return the text that a pattern without choices matches, with its spaces and wildcards as single spaces."""
+    """Return the text that a pattern without choices matches. Escaped spaces and wildcards become single spaces.
+
+    Anchors and other special characters are dropped.
+    """
     spaced = re.sub(r"\\s\+?|\.[*+]", " ", pattern)
     return one_line(re.sub(r"\\[bB]|\\|[^\w\s'.&-]", "", spaced))
 
 
 def _expand_choice(text: str) -> list[str]:
-    """Return one text for each option of the first choice in a pattern; the text alone if it has no choice."""
+    """Return one text for each option of the first choice in a pattern; only the text itself if it has none.
+
+    A choice is a group, a character class, an optional character or `.?`, which may be nothing, a space or a hyphen.
+    """
     match = _CHOICE.search(text)
     if match is None:
         return [text]
@@ -140,7 +156,11 @@ def _expand_choice(text: str) -> list[str]:
 
 
 def _find_words_around(text: str, folded: set[str]) -> list[str]:
-    """Return the common words that contain the keyword and are no form of it, the most common first."""
+    """Return the common words that contain the keyword and are no form of it, those that begin with it last.
+
+    Shorter words come first. Returns none for a keyword that is not ASCII letters or is longer than
+    `MAX_SUSPECT_LENGTH`.
+    """
     if len(text) > MAX_SUSPECT_LENGTH or not text.isalpha() or not text.isascii():
         return []
     words = [word for word in _find_words_containing(text) if not _is_form(word, text, folded)]
@@ -148,7 +168,10 @@ def _find_words_around(text: str, folded: set[str]) -> list[str]:
 
 
 def _is_form(word: str, text: str, folded: set[str]) -> bool:
-    """Return True if a word that contains the keyword is a form of it, or of another keyword."""
+    """Return True if a word that contains the keyword is a form of it, or contains another keyword of `folded`.
+
+    A form has a usual ending, a prefix or a common word in front, or begins with a long keyword.
+    """
     if _find_keyword_in(word, folded - {text}):
         return True
     start, _, rest = word.partition(text)
@@ -160,7 +183,11 @@ def _is_form(word: str, text: str, folded: set[str]) -> bool:
 
 
 def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Problems) -> None:
-    """Warn of other forms of the keyword's first word, a verb, and of its last one that do not contain it."""
+    """Warn of other forms of the keyword's first word, a verb, and of its last one that the filter would miss.
+
+    Names at most three. A keyword with anything but words of ASCII letters, or with a last word under three letters, is
+    passed over.
+    """
     words = text.split(" ")
     if not all(word.isalpha() and word.isascii() for word in words) or len(words[-1]) < 3:
         return
@@ -172,7 +199,10 @@ def _lint_inflections(keyword: Named, text: str, folded: set[str], problems: Pro
 
 
 def _list_forms(word: str) -> list[str]:
-    """Return other forms of a noun or adjective that do not contain it, if they are in use."""
+    """Return other forms of a noun or adjective that are in use and do not contain `word`, each once.
+
+    Plurals in -ies, singulars, comparatives of adjectives in -y, and irregular nouns.
+    """
     forms = _find_irregular_forms(word, "nouns")
     known = _read_common_words()
     if word in _read_words("adjectives"):
@@ -195,7 +225,7 @@ def _find_keyword_in(text: str, keywords: Set[str]) -> str | None:
 
 
 def _find_words_containing(text: str) -> list[str]:
-    """Return the common words that contain a text, in the order of the alphabet, at most `MAX_WORDS`."""
+    """Return the common words that contain a text, in alphabetical order; at most the first `MAX_WORDS`."""
     listing = _read_word_list("words")
     words: list[str] = []
     at = listing.find(text)
@@ -207,7 +237,7 @@ def _find_words_containing(text: str) -> list[str]:
 
 
 def _find_irregular_forms(word: str, kind: str) -> list[str]:
-    """Return the other irregular forms of a word; `kind` is `nouns` or `verbs`."""
+    """Return the words that a word list pairs with `word`, in either order; `kind` is `nouns` or `verbs`."""
     pairs = [line.split() for line in _read_word_list(kind).split("\n") if line]
     return [form for pair in pairs for one, form in (pair, pair[::-1]) if word == one]
 

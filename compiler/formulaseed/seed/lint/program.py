@@ -40,7 +40,11 @@ _WORDS_FOR_ABSENCE = (
 
 
 def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
-    """Warn of steps whose results are constant, and of scores that are bounded on one side only."""
+    """Warn of steps whose results are constant, and of scores that are bounded on one side only.
+
+    A constant that depends on no data is reported only if it is an output. Bounds are checked for outputs and for steps
+    that a case uses.
+    """
     years = find_year_symbols(program)
     present = {Symbol(SymbolKind.PARAMETER, parameter.name) for parameter in program.parameters}
     tested: set[Symbol] = set()
@@ -59,7 +63,7 @@ def lint_outcomes(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Value]]:
-    """Yield each step that is no filter, True if it depends on data, and its only value, None if it can have several."""
+    """Yield each step that is no filter, True if it depends on data, and its only value, None if it has several."""
     varying: set[str] = set()
     for step in program.steps:
         if isinstance(step.operation, nodes.Filter):
@@ -72,7 +76,7 @@ def find_outcomes(program: nodes.Program) -> Iterator[tuple[nodes.Step, bool, Va
 
 
 def _find_only_value(step: nodes.Step) -> Value:
-    """Return the one value that the step can have, or None if there may be more."""
+    """Return the one value that the step can have, or None if there may be more, or if it may be null."""
     match step.operation:
         case nodes.Const(value):
             return value
@@ -91,13 +95,14 @@ def _find_only_value(step: nodes.Step) -> Value:
 
 
 def _find_common_value(values: list[Value]) -> Value:
+    """Return the value that all of `values` have, or None if they differ in value or type."""
     return values[0] if len({(type(value), value) for value in values}) == 1 else None
 
 
 def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], problems: Problems) -> None:
     """Warn of a score that `max` or `min` bounds on one side while the other is open.
 
-    The years from one of the data to a present one are no score.
+    Rounding around the call is ignored. A difference between a year in `years` and one in `present` is no score.
     """
     if not isinstance(step.operation, nodes.Formula) or step.range is None:
         return
@@ -116,7 +121,10 @@ def _lint_bounds(step: nodes.Step, years: set[Symbol], present: set[Symbol], pro
 
 
 def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
-    """Return True if a value is a difference of a year of the data and another year, also a constant or a parameter."""
+    """Return True if a value is a year minus a year, of which at least one is in `years`, those of the data.
+
+    The other may be a literal or one of `present`, the constants and parameters.
+    """
     match argument:
         case typed.Binary(left=left, operator="-", right=right):
             symbols = [symbol for side in (left, right) if (symbol := _find_input(side)) is not None]
@@ -131,9 +139,9 @@ def _is_age(argument: Expr, years: set[Symbol], present: set[Symbol]) -> bool:
 
 
 def lint_years(program: nodes.Program, problems: Problems) -> None:
-    """Warn of a year that a year of the data is subtracted from or must reach.
+    """Warn of a hard-coded year that a year of the data is subtracted from or must reach, in a formula or a filter.
 
-    A year that closes a period, as in `meta.year < 2023`, stays what it is.
+    A year that closes a period, as in `meta.year < 2023`, is not reported.
     """
     years = find_year_symbols(program)
     constants: _Years = {}
@@ -147,7 +155,7 @@ def lint_years(program: nodes.Program, problems: Problems) -> None:
 
 
 def find_year_symbols(program: nodes.Program) -> set[Symbol]:
-    """Return the symbols that are a year of the data: that of a review, or the first or last of some reviews."""
+    """Return the symbols that are a year of the data: `meta.year`, and steps that select or repeat one."""
     years = {Symbol(SymbolKind.META, "year")}
     for step in program.steps:
         match step.operation:
@@ -157,19 +165,22 @@ def find_year_symbols(program: nodes.Program) -> set[Symbol]:
 
 
 def _find_input(expression: Expr) -> Symbol | None:
-    """Return the symbol whose value this is, itself or for one of the reviews; None for anything computed."""
+    """Return the symbol that an expression is, or that an aggregate such as `max` selects; None for any other."""
     if isinstance(expression, typed.Aggregate) and expression.entry.selects:
         expression = expression.operand or expression
     return expression.symbol if isinstance(expression, typed.Ref) else None
 
 
 def is_year(value: Value) -> TypeGuard[int]:
-    """Return True if a number may be a year that a policy names."""
+    """Return True if a value is an integer, not a boolean, from `FIRST_YEAR` to `LAST_YEAR`."""
     return type(value) is int and standard_fields.FIRST_YEAR <= value <= standard_fields.LAST_YEAR
 
 
 def _find_hard_coded_years(expression: Expr, years: set[Symbol], constants: _Years) -> Iterator[tuple[int, Span, str]]:
-    """Yield the years that are taken for the present, with their places and the comparison or subtraction that uses them."""
+    """Yield each year that is taken for the present, with its place and the text of the comparison or subtraction.
+
+    `years` are the symbols of years of the data, `constants` the steps that are a year.
+    """
     everything = list(typed.walk(expression))
     mentioning = _find_mentioning_nodes(everything, years)
     if not mentioning:
@@ -186,14 +197,17 @@ def _find_hard_coded_years(expression: Expr, years: set[Symbol], constants: _Yea
 
 
 def _find_open_periods(chains: Sequence[typed.Comparison]) -> list[tuple[Expr, str, Expr]]:
-    """Return the comparisons by `>` and `>=` of values that no comparison bounds above: such a period has no end."""
+    """Return value, operator and bound of the comparisons by `>` and `>=` of values without an upper bound."""
     pairs = [pair for chain in chains for pair in list_pairs_from_both_sides(chain)]
     closed = {one for one, sign, _ in pairs if sign in ("<", "<=")}
     return [pair for pair in pairs if pair[1] in (">", ">=") and pair[0] not in closed]
 
 
 def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Years) -> list[tuple[int, Span]]:
-    """Return the year that a year of the data is subtracted from, or the present year that is subtracted from one."""
+    """Return the year that is the present in `2024 - meta.year` or in `meta.year - 2024`, in a list; else none.
+
+    In the second form only from `FIRST_PRESENT_YEAR` on. `mentioning` has the ids of the nodes with a year of the data.
+    """
     is_left, is_right = (id(side) in mentioning for side in (node.left, node.right))
     if is_left and not is_right:
         return [(year, span) for year, span in _find_years(node.right, constants) if year >= FIRST_PRESENT_YEAR]
@@ -201,7 +215,10 @@ def _find_present_years(node: typed.Binary, mentioning: set[int], constants: _Ye
 
 
 def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> set[int]:
-    """Return the ids of the nodes in which a year occurs. In `everything` each node must come before its parts."""
+    """Return the ids of the nodes that contain one of `years`. In `everything` each node must come before its parts.
+
+    A year inside an aggregate counts only if the aggregate selects a value.
+    """
     mentioning: set[int] = set()
     for node in reversed(everything):
         # a count of a year's reviews is no year
@@ -213,7 +230,7 @@ def _find_mentioning_nodes(everything: Sequence[Expr], years: set[Symbol]) -> se
 
 
 def _find_years(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
-    """Return the year that a literal or a constant step is, with its place; nothing for any other value."""
+    """Return the year that a literal or a constant step is, with its place, as a list; empty for any other value."""
     if isinstance(expression, typed.Literal) and is_year(expression.value):
         return [(expression.value, expression.info.span)]
     if isinstance(expression, typed.Ref) and expression.symbol in constants:
@@ -225,7 +242,10 @@ def _find_years(expression: Expr, constants: _Years) -> list[tuple[int, Span]]:
 
 
 def lint_usage(program: nodes.Program, written: surface.Program, problems: Problems) -> None:
-    """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests."""
+    """Warn of steps, fields and parameters that nothing uses, and of enum values that no condition tests.
+
+    Outputs count as used. The validity field's values are passed over; at most four values of a field are named.
+    """
     used = program.used()
     failing = {_get_step_pointer(d.span) for d in problems.sorted() if d.code in _PARTIAL}
     for step in program.steps:
@@ -248,12 +268,12 @@ def lint_usage(program: nodes.Program, written: surface.Program, problems: Probl
 
 
 def _get_step_pointer(span: Span) -> str:
-    """Return the pointer to the step that a place is in."""
+    """Return the first two parts of the JSON Pointer of a place: the pointer to its step."""
     return "/".join(span.pointer.split("/")[:3])
 
 
 def _means_absence(value: str) -> bool:
-    """Return True if a value means the absence of the others."""
+    """Return True if a value such as `none` or `not_mentioned` means the absence of the others. Case is ignored."""
     folded = value.casefold().replace(" ", "_").replace("-", "_")
     return folded in _WORDS_FOR_ABSENCE or folded.startswith(("no_", "not_", "none_", "without_"))
 
@@ -283,7 +303,10 @@ class _TestedValues:
                         self.as_a_whole.update(name for argument in arguments for name in _find_field(argument))
 
     def find_untested(self, field: nodes.ExtractionField) -> list[str]:
-        """Return the values that no condition tests; none for a field tested as a whole, or with only two values."""
+        """Return the values that no condition tests; none for a field tested as a whole, or with only two values.
+
+        Values that mean absence, such as `none`, need no test and are left out.
+        """
         # of two values, one is the absence of the other
         if field.name in self.as_a_whole or len(field.values) <= 2:
             return []
@@ -291,6 +314,7 @@ class _TestedValues:
         return [value for value in values if (field.name, value) not in self.values and not _means_absence(value)]
 
     def _add_comparison(self, chain: typed.Comparison) -> None:
+        """Add the strings that fields are compared with to `values`, and fields tested otherwise to `as_a_whole`."""
         for left, operator, right in zip((chain.first, *chain.rest), chain.operators, chain.rest, strict=False):
             for one, other in ((left, right), (right, left)):
                 for name in _find_field(one):
@@ -302,7 +326,7 @@ class _TestedValues:
                         self.as_a_whole.add(name)
 
     def _find_fields(self, condition: Expr) -> Iterator[str]:
-        """Yield the extraction fields that a condition tests, also through filters."""
+        """Yield the extraction fields that a condition mentions, also through filters. A field may be repeated."""
         stack = [condition]
         seen: set[str] = set()
         while stack:
@@ -315,6 +339,7 @@ class _TestedValues:
 
 
 def _find_field(expression: Expr) -> Iterator[str]:
+    """Yield the name of the extraction field that an expression is; nothing for any other expression."""
     if isinstance(expression, typed.Ref) and expression.symbol.kind is SymbolKind.EXTRACTION:
         yield expression.symbol.name
 
@@ -323,7 +348,10 @@ def _find_field(expression: Expr) -> Iterator[str]:
 
 
 def lint_lookups(written: surface.Program, program: nodes.Program, problems: Problems) -> None:
-    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default."""
+    """Warn of keys of lookups that others hide, that differ in case alone, or that give the default.
+
+    If the source lists categories, also warns of an exact match, and of keys in other case than Yelp's.
+    """
     lists = {str(symbol) for symbol in find_category_lists(program)}
     for step in written.steps:
         if isinstance(step.operation, surface.Lookup):
@@ -337,12 +365,13 @@ def lint_lookups(written: surface.Program, program: nodes.Program, problems: Pro
 
 
 def _lint_exact_match(lookup: surface.Lookup, problems: Problems) -> None:
-    """Warn where one category is compared with the list of all, unless a key of the table is such a list."""
+    """Warn of an exact match with a list of categories, unless a key of the table has a comma, as such a list has."""
     if lookup.match == "exact" and not any("," in entry.key.text for entry in lookup.table):
         problems.report(catalogue.exact_match_in_list(lookup.source.span, expression_text(lookup.source)))
 
 
 def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
+    """Warn of keys that never decide, as they contain a key that is preferred. Passes over exact or large tables."""
     if lookup.match == "exact" or len(lookup.table) > MAX_COMPARED_KEYS:
         return
     is_first = lookup.match == "substring_first"
@@ -362,6 +391,7 @@ def _lint_overlaps(lookup: surface.Lookup, problems: Problems) -> None:
 
 
 def _lint_defaults(lookup: surface.Lookup, problems: Problems) -> None:
+    """Warn of each entry of a table whose value is the default; do nothing without a default."""
     default = lookup.default.value if lookup.default is not None else None
     is_exact = lookup.match == "exact"
     for entry in lookup.table if default is not None else ():

@@ -79,22 +79,23 @@ class DeclaredNames:
         return full_names
 
     def find_testable(self, bare: str) -> list[str]:
-        """Return the full names of the fields and filters with this bare name."""
+        """Return the full names of the fields and filters with this bare name; parameters are left out."""
         return [name for name in self.full_names.get(bare, ()) if not name.startswith("param.")]
 
 
 def lower_conditions(
     value: JsonValue, title: str, names: DeclaredNames, shape: Shape, namespace: str | None = None
 ) -> list[ast.Expr] | None:
-    """Return the conditions of an object, all of which must hold; None, with the problem reported, for any other value.
+    """Return the conditions of an object, all of which must hold; None, with the problem reported, for a wrong value.
 
-    With a `namespace`, keys are bare names of its fields; else they are full names.
+    That is anything but an object, or an object with too many entries. A wrong entry is reported, and becomes
+    `ast.Invalid` in the list. With a `namespace`, keys are bare names of its fields; else they are full names.
     """
     if not isinstance(value, JsonObject):
-        shape.wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
+        shape.report_wrong_type(value, title, "an object", catalogue.CONDITION_OBJECT)
         return None
     if len(value.members) > limits.CONDITIONS:
-        shape.too_many(value.span, title, len(value.members), limits.CONDITIONS)
+        shape.report_too_many(value.span, title, len(value.members), limits.CONDITIONS)
         return None
     reader = _ConditionReader(names, shape, namespace)
     return [condition for member in value.members for condition in reader.read_entry(member)]
@@ -109,7 +110,7 @@ class _ConditionReader:
     namespace: str | None
 
     def read_entry(self, member: Member) -> list[ast.Expr]:
-        """Return the conditions of one entry: one for each operator. Reports a malformed entry, as one invalid condition."""
+        """Return the conditions of an entry, one for each operator; one `ast.Invalid`, reported, if it is wrong."""
         key = member.key
         value = member.value
         match = _IN_KEY.fullmatch(key.value) if self.namespace is None else None
@@ -125,18 +126,22 @@ class _ConditionReader:
         return [subject]
 
     def _report(self, diagnostic: Diagnostic) -> ast.Invalid:
-        """Report a problem, and return an expression in place of the wrong one."""
+        """Report a problem, and return an invalid expression at its place."""
         self.shape.problems.report(diagnostic)
         return ast.Invalid(diagnostic.span)
 
     def _is_junction(self, key: str) -> bool:
-        """Return True if a key joins conditions, and no field or filter of that name is declared."""
+        """Return True if a key such as `or` or `$and` joins conditions, and is no declared field or filter."""
         full_name = key if self.namespace is None else f"{self.namespace}.{key}"
         is_declared = full_name in self.names.types or key in self.names.full_names.get(key.removeprefix("$"), ())
         return key.lower().removeprefix("$") in _JUNCTIONS and not is_declared
 
     def _read_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        """Return the field or filter that a key names. A bare name that can only be one is reported, with a safe fix."""
+        """Return the field or filter that a key names; `ast.Invalid`, with the problem reported, if neither is clear.
+
+        In a `namespace` the key is a bare name, and a needless prefix is reported and dropped. Otherwise `$` begins a
+        filter, and a bare name is reported. Whether a full name exists is not checked.
+        """
         text = key.value
         if self.namespace is not None:
             bare = text.removeprefix(f"{self.namespace}.")
@@ -150,7 +155,10 @@ class _ConditionReader:
         return self._read_bare_subject(key)
 
     def _read_bare_subject(self, key: JsonString) -> ast.Name | ast.FilterName | ast.Invalid:
-        """Report a bare name; return the one field or filter that it can only mean, else an invalid expression."""
+        """Report a bare name; return the one field or filter that it can only mean, else an invalid expression.
+
+        A name that only resembles a known one is reported with a suggestion, and is invalid.
+        """
         text = key.value
         names = self.names
         candidates = names.find_testable(text)
@@ -168,7 +176,10 @@ class _ConditionReader:
         return ast.FilterName(key.span, name[1:]) if name.startswith("$") else ast.Name(key.span, name)
 
     def _read_filter_use(self, subject: ast.FilterName, value: JsonValue) -> ast.Expr:
-        """Return the filter, or for false its negation; report any other value."""
+        """Return the filter for true, and its negation for false. Reports any other value, and returns `ast.Invalid`.
+
+        If no such filter is declared, the filter is returned with any other value, and nothing is reported.
+        """
         if isinstance(value, JsonLiteral) and value.value is not None:
             return subject if value.value else ast.Not(subject.span, subject)
         if subject.text not in self.names.filters:
@@ -176,7 +187,10 @@ class _ConditionReader:
         return self._report(catalogue.filter_not_tested(value.span, subject.text))
 
     def _read_tests(self, subject: ast.Name, value: JsonValue) -> list[ast.Expr]:
-        """Return the comparisons of a field: with a value, or one for each operator of an object."""
+        """Return the comparisons of a field: equality with a value, or one for each operator of an object.
+
+        Reports a list and an empty object, and returns one `ast.Invalid` for it.
+        """
         if isinstance(value, JsonArray):
             return [self._report(catalogue.tested_with_list(value.span, subject.text))]
         if not isinstance(value, JsonObject):
@@ -186,7 +200,7 @@ class _ConditionReader:
         return [self._read_operator(subject, member) for member in value.members]
 
     def _read_operator(self, subject: ast.Name, member: Member) -> ast.Expr:
-        """Return the comparison of one operator with its value; report an unknown operator."""
+        """Return the comparison of one operator with its value; `ast.Invalid`, reported, if it is unknown."""
         operator = member.key.value
         if operator in OPERATORS:
             return self._read_comparison(subject, operator, member.value)
@@ -194,35 +208,40 @@ class _ConditionReader:
         return self._report(catalogue.unknown_operator(member.key.span, operator, help))
 
     def _read_comparison(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
+        """Return the comparison of a field with a value. A wrong value is reported, and is `ast.Invalid` in it."""
         operand = self._read_list(subject, value) if operator == "in" else self._read_operand(subject, operator, value)
         return ast.Comparison(subject.span, subject, (operator,), (operand,))
 
     def _read_list(self, subject: ast.Name, value: JsonValue) -> ast.Expr:
-        """Return the list of an `in`; report any other value, an empty list and one that is too long."""
+        """Return the list of an `in`; `ast.Invalid`, reported, if it is no list, empty or too long."""
         if not isinstance(value, JsonArray):
             example = f'["{value.value}"]' if isinstance(value, JsonString) else ""
-            self.shape.wrong_type(value, "`in`", "a list", example)
+            self.shape.report_wrong_type(value, "`in`", "a list", example)
             return ast.Invalid(value.span)
         if not value.items:
             return self._report(catalogue.empty_list(value.span))
-        items = self.shape.list(value, "`in`", limits.LIST_ITEMS)
+        items = self.shape.read_list(value, "`in`", limits.LIST_ITEMS)
         operands = tuple([self._read_operand(subject, "in", item) for item in items])
         return ast.List(value.span, operands) if operands else ast.Invalid(value.span)
 
     def _read_operand(self, subject: ast.Name, operator: str, value: JsonValue) -> ast.Expr:
-        """Return a literal, or `param.NAME`. A declared value of an enum is a literal, whatever it looks like."""
+        """Return a literal, or `param.NAME` as a name; `ast.Invalid`, with the problem reported, for any other value.
+
+        A declared value of an enum is a literal, even if it looks like a parameter or a formula.
+        """
         ty = self.names.types.get(subject.text)
         is_declared = ty is not None and isinstance(value, JsonString) and value.value in (ty.values or ())
         if not isinstance(value, JsonString) or is_declared:
-            return self.shape.literal(value, "the value of a condition") or ast.Invalid(value.span)
+            return self.shape.read_literal(value, "the value of a condition") or ast.Invalid(value.span)
         if _PARAMETER.fullmatch(value.value):
             return ast.Name(value.span, value.value)
         return self._read_string(subject, operator, value, ty)
 
     def _read_string(self, subject: ast.Name, operator: str, value: JsonString, ty: Type | None) -> ast.Expr:
-        """Return a literal; report a string that is an operator, another name or a formula.
+        """Return a string as a literal; `ast.Invalid`, with a report, for an operator, another name or a formula.
 
-        The name of a parameter without its namespace is reported, and read as the parameter.
+        Where numbers are compared, the name of a parameter without its namespace is reported, and read as the
+        parameter. `ty` is the field's type, None if it is unknown.
         """
         text = value.value
         names = self.names
@@ -232,7 +251,7 @@ class _ConditionReader:
             self._report(catalogue.bare_parameter(value.span, text, is_safe))
             return ast.Name(value.span, f"param.{text}")
         joined = _IN_STRING.fullmatch(text) if operator == "==" else None
-        diagnostic = _operator_in_string(subject, value, joined, ty) if joined else None
+        diagnostic = _diagnose_operator_in_string(subject, value, joined, ty) if joined else None
         if diagnostic is not None:
             return self._report(diagnostic)
         is_step = takes_numbers and text in names.steps
@@ -241,10 +260,14 @@ class _ConditionReader:
         return ast.Literal(value.span, text)
 
 
-def _operator_in_string(
+def _diagnose_operator_in_string(
     subject: ast.Name, value: JsonString, match: re.Match[str], ty: Type | None
 ) -> Diagnostic | None:
-    """Return the problem of a string such as `>= 3`; None if it is a value of a string field, which nothing orders: `<15 min`."""
+    """Return the problem of a string such as `>= 3`; None if it may be a value of a string field, as `<15 min`.
+
+    `match` has the operator and the rest of the string; `ty` is the field's type, None if it is unknown. Order of
+    `meta.date` is a problem of its own.
+    """
     sign = _SIGNS.get(match[1], match[1])
     if sign not in _ORDER or ty is None or ty.is_numeric:
         return catalogue.operator_in_string(value.span, sign, match[2].strip())

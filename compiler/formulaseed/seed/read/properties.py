@@ -8,7 +8,7 @@ from __future__ import annotations
 from formulaseed import limits
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.seed import surface
-from formulaseed.seed.read.shape import Shape, first_character
+from formulaseed.seed.read.shape import Shape, get_first_character
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonObject, JsonValue
 
@@ -18,10 +18,10 @@ _EXAMPLE = '{"increasing": "SCORE", "in": "N_SEVERE"}'
 
 
 def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Property, ...]:
-    """Return the well-formed properties, each once. Reports malformed and repeated ones."""
+    """Return the well-formed properties, each once. Reports malformed and repeated ones; names are not looked up."""
     properties: dict[tuple[str, str, str], surface.Property] = {}
-    for item in shape.list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
-        section = shape.object(item, "a property", f"an object such as {_EXAMPLE}")
+    for item in shape.read_list(value, "`properties`", limits.PROPERTIES, f"[{_EXAMPLE}]"):
+        section = shape.read_object(item, "a property", f"an object such as {_EXAMPLE}")
         if section is None:
             continue
         claim = _read_property(section, shape)
@@ -29,18 +29,21 @@ def read_properties(value: JsonValue | None, shape: Shape) -> tuple[surface.Prop
             continue
         key = (claim.direction, claim.step.text, claim.variable.text)
         if key in properties:
-            span = first_character(item.span)
+            span = get_first_character(item.span)
             shape.problems.report(catalogue.duplicate(span, "property", f"{claim.step.text} in {claim.variable.text}"))
         properties.setdefault(key, claim)
     return tuple(properties.values())
 
 
 def _read_property(section: JsonObject, shape: Shape) -> surface.Property | None:
-    """Read a property; None, with the problem reported, if it is malformed."""
-    shape.keys(section, PROPERTY_KEYS, "a property")
+    """Read a property; None, with the problem reported, if it has no step, no `in`, or both directions.
+
+    Without a direction, `increasing` is reported as missing.
+    """
+    shape.report_unknown_keys(section, PROPERTY_KEYS, "a property")
     directions = [direction for direction in DIRECTIONS if shape.get(section, direction) is not None]
     if len(directions) > 1:
-        shape.problems.report(catalogue.two_directions(first_character(section.span)))
+        shape.problems.report(catalogue.two_directions(get_first_character(section.span)))
     direction = directions[0] if directions else DIRECTIONS[0]
     step = _read_name(section, direction, '"increasing": "SCORE", or "decreasing"', shape)
     variable = _read_name(section, "in", '"in": "N_SEVERE"', shape)
@@ -51,5 +54,5 @@ def _read_property(section: JsonObject, shape: Shape) -> surface.Property | None
 
 def _read_name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
     """Read the name of a step; None, with the problem reported, if it is missing or no string."""
-    text = shape.text(shape.need(section, key, "the property", example), f"`{key}`")
+    text = shape.read_text(shape.require(section, key, "the property", example), f"`{key}`")
     return Named(text.span, text.value) if text is not None else None

@@ -1,7 +1,6 @@
 """Reads the sections that seed v1 and v2 both have: names, keywords, fields, parameters, settings; defines all keys.
 
-In: JSON values with places. Out: parts of a `surface.Program`; every deviation is reported. Subclasses of `Sections` read the
-parts that differ by version: the filter, the fields and the steps.
+In: JSON values. Out: parts of a `surface.Program`; deviations are reported. Subclasses read what differs by version.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def is_v1(keys: Collection[str]) -> bool:
 
 
 def is_task_name(name: str) -> bool:
-    """Return True if a task can have this name: printable, with a letter or digit, and usable in a module's file name."""
+    """Return True if a task can have this name: printable, with a letter or digit, and usable in a file name."""
     is_plain = name.isprintable() and name == name.strip() and not set(name) & set("/\\\"'`$%<>|*?:;{}#")
     return is_plain and any(c.isalnum() for c in name) and len(name) <= limits.TASK_NAME_CHARACTERS
 
@@ -113,7 +112,7 @@ class Sections(ABC):
 
     @abstractmethod
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
-        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names of fields to types."""
+        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names to types."""
 
     def lower(self) -> surface.Program | None:
         """Lower the document. Returns None, with the problem reported, if it has more steps than a seed may have."""
@@ -123,19 +122,19 @@ class Sections(ABC):
         output_key = self.output_key
         steps = document.get(steps_key)
         if isinstance(steps, JsonArray) and len(steps.items) > limits.STEPS:
-            shape.too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
+            shape.report_too_many(steps.span, f"`{steps_key}`", len(steps.items), limits.STEPS)
             return None
         self.check_keys()
         program = self.begin_program(self.read_task_name())
         context = self.read_inputs(shape.get(document, "context"), "`context`", "context", standard_fields.CONTEXT)
         parameters = self.read_parameters()
         example = f'"{output_key}": the names of the steps to return'
-        output = self.read_output(shape.need(document, output_key, "the seed", example), output_key)
-        compute = shape.need(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
+        output = self.read_output(shape.require(document, output_key, "the seed", example), output_key)
+        compute = shape.require(document, steps_key, "the seed", f'"{steps_key}": a list of steps')
         if not isinstance(compute, JsonArray):
             self.incomplete.add("compute")
         body = '"formula": …' if self.is_v1 else '"op": …'
-        items = shape.list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
+        items = shape.read_list(compute, f"`{steps_key}`", limits.STEPS, f'[{{"name": …, {body}}}, …]')
         types = {
             **_map_types("extraction", {}, program.fields),
             **_map_types("meta", standard_fields.META, program.meta),
@@ -145,7 +144,7 @@ class Sections(ABC):
         return replace(
             program,
             version=self.read_version(),
-            description=shape.string(shape.get(document, "description"), "`description`"),
+            description=shape.read_string(shape.get(document, "description"), "`description`"),
             context=context,
             parameters=parameters,
             declared_at=self.declared_at,
@@ -161,10 +160,10 @@ class Sections(ABC):
         )
 
     def check_keys(self) -> None:
-        """Report unknown keys of the document, and read its suppressions. For a key of the other version the help names ours."""
+        """Report keys that are unknown or of the other version; read `$schema` and the document's suppressions."""
         document = self.document
         shape = self.shape
-        shape.text(shape.get(document, "$schema"), "`$schema`")
+        shape.read_text(shape.get(document, "$schema"), "`$schema`")
         foreign = dict(VERSION_KEY_PAIRS)
         deciding_keys: Collection[str] = ("compute",)
         if self.is_v1:
@@ -177,13 +176,13 @@ class Sections(ABC):
                 form = _KEY_EXAMPLES.get(own_key, f"`{own_key}`")
                 self.problems.report(catalogue.key_of_other_version(key.span, key.value, decided_by, form))
                 shape.ignore_missing(document, [own_key])
-        shape.keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
+        shape.report_unknown_keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
         self.read_suppressions(document)
 
     def read_task_name(self) -> Named:
-        """Return the name of the task, or `task` if it is missing or wrong, which is reported."""
-        value = self.shape.need(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
-        text = self.shape.text(value, "`task_name`")
+        """Return the name of the task; `task`, with the problem reported, if it is missing or cannot be a name."""
+        value = self.shape.require(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
+        text = self.shape.read_text(value, "`task_name`")
         if text is None:
             return Named(self.document.span, "task")
         if is_task_name(text.value):
@@ -192,13 +191,13 @@ class Sections(ABC):
         return Named(text.span, "task")
 
     def read_suppressions(self, section: JsonObject) -> None:
-        """Read the key `allow` of `section` into `self.suppressions`: warnings that are suppressed in it, with reasons."""
+        """Read the key `allow` of `section` into `self.suppressions`. Reports wrong codes and missing reasons."""
         example = 'an object such as {"FS602": "kept for the next version"}'
-        allowed = self.shape.object(section.get("allow"), "`allow`", example)
+        allowed = self.shape.read_object(section.get("allow"), "`allow`", example)
         for member in allowed.members if allowed else ():
             code = member.key.value
             span = member.key.span
-            reason = self.shape.text(member.value, "the reason of a suppression")
+            reason = self.shape.read_text(member.value, "the reason of a suppression")
             if code not in CODES:
                 by_name = next((known.code for known in CODES.values() if known.name == code.strip().lower()), None)
                 help = did_you_mean(code, SUPPRESSIBLE, noun="warnings", limit=30)
@@ -213,16 +212,16 @@ class Sections(ABC):
                 self.suppressions.append(surface.Suppression(Named(span, code), reason.value, section.span.pointer))
 
     def read_version(self) -> str:
-        """Return the version, a string or a number in the file, as a string; empty if the seed has none."""
+        """Return the version, a string or number, as a string; empty if it is absent or wrong, which is reported."""
         value = self.shape.get(self.document, "version")
         if isinstance(value, JsonNumber):
             return str(value.value)
-        return self.shape.string(value, "`version`")
+        return self.shape.read_string(value, "`version`")
 
     def read_keywords(self, value: JsonValue | None, noun: str) -> tuple[Named, ...]:
-        """Return the keywords that are not empty, each once. Reports empty and repeated ones."""
-        items = self.shape.list(value, noun, limits.KEYWORDS)
-        texts = [text for item in items if (text := self.shape.text(item, "a keyword")) is not None]
+        """Return the keywords, each once. Blank and repeated ones are reported and left out; too many give none."""
+        items = self.shape.read_list(value, noun, limits.KEYWORDS)
+        texts = [text for item in items if (text := self.shape.read_text(item, "a keyword")) is not None]
         for text in texts:
             if not text.value.strip():
                 self.problems.report(catalogue.empty_keyword(text.span))
@@ -233,23 +232,23 @@ class Sections(ABC):
     def read_declarations(
         self, items: Iterable[tuple[JsonString | None, JsonValue]], namespace: str, keys: Sequence[str], noun: str
     ) -> Iterator[tuple[JsonObject | None, Named, Type, tuple[nodes.EnumValue, ...], str]]:
-        """Yield each field or parameter as its object, name, type, enum values and description.
+        """Yield each field or parameter as its object, name, type, enum values and description. Reports problems.
 
-        `items` are the declarations, each with the key that names it, or None if `keys`, the known keys, contain `name`. The
-        object is None for a parameter that is no object. A declaration without a usable name, which is reported, gets an
-        empty name, so that its other keys are checked, too.
+        `items` pairs each declaration with the key that names it, or with None if `keys`, the known keys, contain
+        `name`. One without a usable name has an empty name, and marks `namespace` as incomplete. One that is no object
+        has None and the error type; if it has no name either, it is skipped.
         """
         shape = self.shape
         example = _PARAMETER_EXAMPLE if namespace == "param" else ""
         for key, item in items:
             name_value: JsonValue | None = key
-            section = shape.object(item, noun, example)
+            section = shape.read_object(item, noun, example)
             if section is not None:
-                shape.keys(section, keys, noun)
+                shape.report_unknown_keys(section, keys, noun)
                 self.read_suppressions(section)
                 if "name" in keys:
-                    name_value = shape.need(section, "name", "the field", '"name": such as "severity"')
-            name = shape.name(name_value, noun)
+                    name_value = shape.require(section, "name", "the field", '"name": such as "severity"')
+            name = shape.read_name(name_value, noun)
             if name is None:
                 self.incomplete.add(namespace)
                 name = Named(item.span, "")
@@ -258,16 +257,15 @@ class Sections(ABC):
                     yield None, name, ERROR, (), ""
             else:
                 ty, values = self.read_type(section, noun, keys)
-                yield section, name, ty, values, shape.string(shape.get(section, "description"), "`description`")
+                yield section, name, ty, values, shape.read_string(shape.get(section, "description"), "`description`")
 
     def list_field_items(self, value: JsonValue | None, noun: str, namespace: str) -> list[tuple[None, JsonValue]]:
-        """Return the items of a list of fields as `read_declarations` takes them: each after None, as its key `name` names it.
-
-        If there is no list, or too long a one, marks the namespace as incomplete.
-        """
+        """Return (None, item) for each field of a list. Reports a wrong list, and marks `namespace` incomplete."""
         if value is not None and not (isinstance(value, JsonArray) and len(value.items) <= limits.FIELDS):
             self.incomplete.add(namespace)
-        return [(None, item) for item in self.shape.list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')]
+        return [
+            (None, item) for item in self.shape.read_list(value, noun, limits.FIELDS, '[{"name": …, "type": …}, …]')
+        ]
 
     def add_declaration(self, namespace: str, name: Named, item: _Declaration, known: dict[str, _Declaration]) -> None:
         """Add a field to the `known` fields of its namespace and to `declared_at`. Reports a duplicate instead.
@@ -283,7 +281,7 @@ class Sections(ABC):
             self.declared_at[f"{namespace}.{name.text}"] = name.span
 
     def read_fields(self, value: JsonValue | None, noun: str) -> dict[str, nodes.ExtractionField]:
-        """Return the extraction fields by name. Reports every problem; wrong parts of a field are left out."""
+        """Return the extraction fields by name. Reports problems; without a list, `extraction` is incomplete."""
         shape = self.shape
         fields: dict[str, nodes.ExtractionField] = {}
         if value is None:
@@ -291,32 +289,32 @@ class Sections(ABC):
         items = self.list_field_items(value, noun, "extraction")
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # without an object a field has no name, and is not yielded
-            shape.sources(section)
+            shape.read_sources(section)
             default, low, high = read_bounded_default(section, ty, shape)
             evidence = self.read_evidence(shape.get(section, "evidence"))
-            reason = shape.boolean(shape.get(section, "reason"), "`reason`")
-            hint = shape.choice(shape.text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
+            reason = shape.read_boolean(shape.get(section, "reason"), "`reason`")
+            hint = shape.read_choice(shape.read_text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
             field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
             self.add_declaration("extraction", name, field, fields)
         return fields
 
     def read_evidence(self, value: JsonValue | None) -> nodes.EvidenceRule:
-        """Return the key `evidence` of a field: "required", True or False. Reports any other value."""
+        """Return the key `evidence` of a field: "required", True or False. Reports any other, and returns False."""
         if isinstance(value, JsonString) and value.value == "required":
             return "required"
-        return self.shape.boolean(value, "`evidence`", 'true, false or "required"')
+        return self.shape.read_boolean(value, "`evidence`", 'true, false or "required"')
 
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
     ) -> tuple[nodes.InputField, ...]:
-        """Return the declared fields of `meta` or `context`; reports a declaration that contradicts a standard field."""
+        """Return the declared fields of `meta` or `context`. Reports one that contradicts a field of `standard`."""
         shape = self.shape
         inputs: dict[str, nodes.InputField] = {}
         keys = CONTEXT_FIELD_KEYS if namespace == "context" else DECLARED_KEYS
         items = self.list_field_items(value, noun, namespace)
         for section, name, ty, values, about in self.read_declarations(items, namespace, keys, "a declared field"):
             assert section is not None  # without an object a field has no name, and is not yielded
-            nullable = shape.boolean(shape.get(section, "nullable"), "`nullable`")
+            nullable = shape.read_boolean(shape.get(section, "nullable"), "`nullable`")
             path = read_path(shape.get(section, "path"), shape) if "path" in keys else ()
             known = standard.get(name.text)
             is_other_type = known is not None and not ty.is_error and known.base is not ty.base
@@ -331,14 +329,14 @@ class Sections(ABC):
         return tuple(inputs.values())
 
     def read_parameters(self) -> tuple[nodes.Parameter, ...]:
-        """Return the parameters, each once. Reports every problem; if no parameter can be read, marks `param` as incomplete."""
+        """Return the parameters, each once. Reports every problem; a wrong object marks `param` as incomplete."""
         shape = self.shape
         parameters: dict[str, nodes.Parameter] = {}
         value = shape.get(self.document, "parameters")
-        section = shape.object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER_EXAMPLE}}}')
+        section = shape.read_object(value, "`parameters`", f'{{"AS_OF_YEAR": {_PARAMETER_EXAMPLE}}}')
         members = section.members if section is not None else ()
         if section is not None and len(members) > limits.PARAMETERS:
-            shape.too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
+            shape.report_too_many(section.span, "`parameters`", len(members), limits.PARAMETERS)
         if value is not None and (section is None or len(members) > limits.PARAMETERS):
             self.incomplete.add("param")
             return ()
@@ -346,7 +344,7 @@ class Sections(ABC):
         for body, name, ty, _, about in self.read_declarations(items, "param", PARAMETER_KEYS, "a parameter"):
             bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
             if body is not None:
-                shape.need(body, "default", "the parameter", '"default": the value if none is given')
+                shape.require(body, "default", "the parameter", '"default": the value if none is given')
                 bounds = read_bounded_default(body, ty, shape)
             if name.text:
                 parameters.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
@@ -356,7 +354,7 @@ class Sections(ABC):
     def read_type(
         self, section: JsonObject, noun: str, keys: Sequence[str]
     ) -> tuple[Type, tuple[nodes.EnumValue, ...]]:
-        """Return the type of a field or parameter and the values of an enum; the error type, reported, if either is wrong.
+        """Return the type of a field or parameter, and an enum's values; the error type, reported, if one is wrong.
 
         In seed v1 a field with `values` and without `type` is an enum.
         """
@@ -365,10 +363,14 @@ class Sections(ABC):
         if self.is_v1 and shape.get(section, "type") is None and values_node is not None:
             type_name: str | None = "enum"
         else:
-            text = shape.text(shape.need(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`")
-            type_name = shape.choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
+            text = shape.read_text(
+                shape.require(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`"
+            )
+            type_name = shape.read_choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if type_name == "enum":
-            values = read_enum_values(shape.need(section, "values", "the enum field", '"values": {"none": "…"}'), shape)
+            values = read_enum_values(
+                shape.require(section, "values", "the enum field", '"values": {"none": "…"}'), shape
+            )
             return (enum_type(tuple(value.name for value in values)) if values else ERROR), values
         if type_name is None:
             return ERROR, ()
@@ -379,20 +381,20 @@ class Sections(ABC):
     def read_review_handling(self) -> nodes.ReviewHandling | None:
         """Return the handling of long reviews; None if there is none or, with the problem reported, it is wrong."""
         shape = self.shape
-        section = shape.object(shape.get(self.document, "review_handling"), "`review_handling`")
+        section = shape.read_object(shape.get(self.document, "review_handling"), "`review_handling`")
         if section is None:
             return None
-        shape.keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
-        length = shape.need(section, "max_length", "`review_handling`", '"max_length": 2000')
-        word = shape.need(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
-        strategy = shape.choice(shape.text(word, "`strategy`"), "strategy", STRATEGIES)
-        max_length = shape.whole(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
+        shape.report_unknown_keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
+        length = shape.require(section, "max_length", "`review_handling`", '"max_length": 2000')
+        word = shape.require(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
+        strategy = shape.read_choice(shape.read_text(word, "`strategy`"), "strategy", STRATEGIES)
+        max_length = shape.read_integer(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(max_length, strategy) if max_length and strategy else None
 
     def read_output(self, value: JsonValue | None, key: str) -> tuple[Named, ...]:
-        """Return the names of the steps to return, each once. Reports an empty list, wrong names and repeated ones."""
+        """Return the names of the steps to return, each once. Reports an empty list, wrong and repeated names."""
         if isinstance(value, JsonArray) and not value.items:
             self.problems.report(catalogue.empty_output(value.span, key))
-        items = self.shape.list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
-        texts = [text for item in items if (text := self.shape.text(item, f"a name in `{key}`")) is not None]
+        items = self.shape.read_list(value, f"`{key}`", limits.OUTPUTS, '["SCORE"]')
+        texts = [text for item in items if (text := self.shape.read_text(item, f"a name in `{key}`")) is not None]
         return read_unique(texts, "output", self.problems)

@@ -31,7 +31,7 @@ from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import DeclaredNames
 from formulaseed.seed.read.examples import read_examples
 from formulaseed.seed.read.sections import Sections, Types, is_v1
-from formulaseed.seed.read.shape import first_character
+from formulaseed.seed.read.shape import get_first_character
 from formulaseed.seed.read.steps import READERS, Arguments
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
@@ -48,7 +48,10 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def lower_document(document: JsonValue, problems: Problems) -> surface.Program | None:
-    """Lower a seed of either version; None if the document is none, or so little of it that nothing more can be said."""
+    """Lower a seed of either version. Returns None, with the problem reported, if the document cannot be read as one.
+
+    It is then no object, has a seed as its only member, or has too many steps. All other problems are reported, too.
+    """
     if not isinstance(document, JsonObject):
         items = document.items if isinstance(document, JsonArray) else ()
         problems.report(catalogue.no_seed(document.span, "`[` and `]`" if [*map(_is_seed, items)] == [True] else ""))
@@ -62,34 +65,41 @@ def lower_document(document: JsonValue, problems: Problems) -> surface.Program |
 
 
 def _is_seed(value: JsonValue) -> bool:
-    """Return True if a value has the keys of a seed."""
+    """Return True if a value is an object with at least two of the top-level keys of a seed, of either version."""
     return isinstance(value, JsonObject) and len({key.value for key in value.names()} & _KEYS) >= 2
 
 
 class _SeedV2(Sections):
+    """A reader of a seed v2."""
+
     def begin_program(self, task_name: Named) -> surface.Program:
+        """Read `filter` and `extract`; return a program with only the name, keywords, fields, passes and examples.
+
+        Every problem is reported. If `extract` is no object, or has the fields as its own members, `extraction` and
+        `meta` are marked as incomplete, and the program has only keywords.
+        """
         document = self.document
         shape = self.shape
         written = shape.get(document, "filter")
-        section = shape.object(written, "`filter`", f'{{"keywords": {_keywords_in(written)}}}')
+        section = shape.read_object(written, "`filter`", f'{{"keywords": {_format_keywords(written)}}}')
         keywords: tuple[Named, ...] = ()
         if section is not None:
-            shape.keys(section, sections.FILTER_KEYS, "`filter`")
+            shape.report_unknown_keys(section, sections.FILTER_KEYS, "`filter`")
             self.read_suppressions(section)
             keywords = self.read_keywords(shape.get(section, "keywords"), "`keywords`")
-        value = shape.need(document, "extract", "the seed", '"extract": {"fields": […]}')
-        extract = shape.object(value, "`extract`", '{"fields": […]}')
+        value = shape.require(document, "extract", "the seed", '"extract": {"fields": […]}')
+        extract = shape.read_object(value, "`extract`", '{"fields": […]}')
         members = extract.members if extract is not None and extract.get("fields") is None else ()
         if extract is not None and any(isinstance(member.value, JsonObject) for member in members):
-            shape.need(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
+            shape.require(extract, "fields", "`extract`", '"fields": [{"name": …, "type": …}, …]')
             extract = None  # it holds the fields themselves, not in a list
         if extract is None:
             self.incomplete |= {"extraction", "meta"}
             return surface.Program(task_name, keywords=keywords)
-        shape.keys(extract, sections.EXTRACT_KEYS, "`extract`")
-        fields = self.read_fields(shape.need(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
+        shape.report_unknown_keys(extract, sections.EXTRACT_KEYS, "`extract`")
+        fields = self.read_fields(shape.require(extract, "fields", "`extract`", '"fields": […]'), "`fields`")
         validity = shape.get(extract, "validity")
-        if validity is not None and shape.boolean(validity, "`validity`"):
+        if validity is not None and shape.read_boolean(validity, "`validity`"):
             values = tuple(nodes.EnumValue(value, meaning) for value, meaning in standard_fields.VALIDITY_VALUES)
             name = Named(validity.span, standard_fields.VALIDITY_FIELD)
             ty = enum_type(tuple(value.name for value in values))
@@ -100,11 +110,15 @@ class _SeedV2(Sections):
             keywords=keywords,
             fields=tuple(fields.values()),
             meta=self.read_inputs(shape.get(extract, "meta"), "`extract.meta`", "meta", standard_fields.META),
-            passes=shape.whole(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
+            passes=shape.read_integer(shape.get(extract, "passes"), "`passes`", 1, limits.PASSES) or 1,
             examples=read_examples(shape.get(extract, "examples"), fields, self),
         )
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+        """Lower the steps that have a name; add the others to `nameless`. `types` maps full names of fields to types.
+
+        Conditions may use the names of all steps, also of later ones. An item that is no object is reported.
+        """
         named: dict[str, JsonObject] = {}
         for item in items:
             name = item.get("name") if isinstance(item, JsonObject) else None
@@ -114,7 +128,7 @@ class _SeedV2(Sections):
         ops = {name: item.get("op") for name, item in named.items()}
         filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
         strings = {
-            name: {text for key in ("rules", "table", "value", "default") for text in _strings_in(item.get(key))}
+            name: {text for key in ("rules", "table", "value", "default") for text in _find_strings(item.get(key))}
             for name, item in named.items()
         }
         names = DeclaredNames(types, filters, named.keys() - filters, strings)
@@ -123,27 +137,31 @@ class _SeedV2(Sections):
         )
 
     def read_step(self, item: JsonValue, index: int, names: DeclaredNames) -> surface.Step | None:
-        """Read a step; None if it is none, or has no name: then it is kept apart."""
+        """Lower the step at `index`; None, with the problem reported, if it is no object or has no usable name.
+
+        A step without a name goes into `nameless`. An unknown or malformed operation is reported, and becomes
+        `surface.Broken`.
+        """
         shape = self.shape
-        section = shape.object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
+        section = shape.read_object(item, "a step", 'an object such as {"name": "N", "op": "count"}')
         if section is None:
             self.incomplete.add("compute")
             return None
         if section.get("op") is None:  # another key may resemble it
-            shape.keys(section, list_all_step_keys(), "a step")
-        op = shape.text(shape.need(section, "op", "the step", '"op": such as "count"'), "`op`")
-        chosen = shape.choice(op, "operation", OPERATIONS, "FS504", list_foreign_operations())
+            shape.report_unknown_keys(section, list_all_step_keys(), "a step")
+        op = shape.read_text(shape.require(section, "op", "the step", '"op": such as "count"'), "`op`")
+        chosen = shape.read_choice(op, "operation", OPERATIONS, "FS504", list_foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
-            shape.keys(section, list_step_keys(operation), f"the operation `{chosen}`")
+            shape.report_unknown_keys(section, list_step_keys(operation), f"the operation `{chosen}`")
         elif section.get("op") is not None:
-            shape.keys(section, list_all_step_keys(), "a step")
-        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "N_MILD"'))
+            shape.report_unknown_keys(section, list_all_step_keys(), "a step")
+        name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "N_MILD"'))
         self.read_suppressions(section)
-        sources = shape.sources(section)
+        sources = shape.read_sources(section)
         lowered = self.lower_operation(operation, section, names) if operation is not None else surface.Broken()
         is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
-        place = first_character(section.span)
+        place = get_first_character(section.span)
         if name is not None:
             return surface.Step(name, place, lowered, is_filter, sources=sources)
         self.incomplete.add("compute")
@@ -151,15 +169,18 @@ class _SeedV2(Sections):
         return None
 
     def lower_operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
-        """Lower the operation of a step whose keys were checked; broken if anything in it is malformed."""
+        """Return the operation of a step; `surface.Broken`, with a report, if a key is missing or malformed.
+
+        Unknown keys are not looked for here.
+        """
         shape = self.shape
         noun = f"the operation `{operation.name}`"
         is_sound = self.check_exclusive_keys(operation, section, noun)
-        arguments = Arguments(first_character(section.span), names, shape)
+        arguments = Arguments(get_first_character(section.span), names, shape)
         for key in operation.keys:
             value = shape.get(section, key.name)
             if value is None and key.required:
-                value = shape.need(section, key.name, noun, _example(key, section))
+                value = shape.require(section, key.name, noun, _format_example(key, section))
             if value is not None:
                 is_sound = READERS[key.kind](arguments, key.name, value) and is_sound
             elif key.required:
@@ -167,34 +188,38 @@ class _SeedV2(Sections):
         return operation.lower(arguments) if is_sound else surface.Broken()
 
     def check_exclusive_keys(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
-        """Return True if a step has exactly one of the keys that exclude one another, if there are any; report it otherwise."""
+        """Return True if a step has exactly one of the keys `one_of`, or its operation has none; else report it."""
         values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
         if len(values) > 1:
             self.problems.report(catalogue.exclusive_keys(values[1].span, operation.name, operation.one_of))
         elif operation.one_of and not values:
-            choices = [_example(key, section) for key in operation.keys if key.name in operation.one_of]
-            self.shape.need(section, operation.one_of[0], noun, " or ".join(choices))
+            choices = [_format_example(key, section) for key in operation.keys if key.name in operation.one_of]
+            self.shape.require(section, operation.one_of[0], noun, " or ".join(choices))
         return len(values) == 1 or not operation.one_of
 
 
-def _strings_in(value: JsonValue | None) -> Iterator[str]:
+def _find_strings(value: JsonValue | None) -> Iterator[str]:
+    """Yield the strings in a value, at any depth of lists and objects. Values of the key `when` are left out."""
     if isinstance(value, JsonString):
         yield value.value
     members = [m.value for m in value.members if m.key.value != "when"] if isinstance(value, JsonObject) else ()
     for item in value.items if isinstance(value, JsonArray) else members:
-        yield from _strings_in(item)
+        yield from _find_strings(item)
 
 
-def _keywords_in(value: JsonValue | None) -> str:
-    """Return the keywords that a filter of the wrong shape is itself, as a JSON list; an example if it is too long or none."""
+def _format_keywords(value: JsonValue | None) -> str:
+    """Return the keywords that `value`, given in place of a filter's object, has, as a JSON list for a message.
+
+    Returns an example if `value` contains anything but strings, is empty, or is longer than `MAX_SHOWN`.
+    """
     items = value.items if isinstance(value, JsonArray) else [value]
     texts = [item.value for item in items if isinstance(item, JsonString)]
     written = json.dumps([*dict.fromkeys(texts)], ensure_ascii=False)
     return written if texts and len(texts) == len(items) and len(written) <= MAX_SHOWN else '["waiter"]'
 
 
-def _example(key: Key, step: JsonObject) -> str:
-    """Return a key that a step lacks, with a value that fits the rest of the step."""
+def _format_example(key: Key, step: JsonObject) -> str:
+    """Return a key that a step lacks, with an example value, for a message; no exact match for categories."""
     example = key.examples[0]
     source = step.get("source")
     if key.kind == "match" and isinstance(source, JsonString) and source.value == standard_fields.CATEGORIES:
@@ -210,20 +235,25 @@ class _SeedV1(Sections):
     output_key = "output_fields"
 
     def begin_program(self, task_name: Named) -> surface.Program:
+        """Read keywords, fields and prompt; return a program with only these and the name. Reports problems."""
         document = self.document
         shape = self.shape
-        value = shape.need(document, "extraction_fields", "the seed", '"extraction_fields": […]')
+        value = shape.require(document, "extraction_fields", "the seed", '"extraction_fields": […]')
         return surface.Program(
             task_name,
             keywords=self.read_keywords(shape.get(document, "filter_keywords"), "`filter_keywords`"),
             fields=tuple(self.read_fields(value, "`extraction_fields`").values()),
-            passes=shape.whole(shape.get(document, "passes"), "`passes`", 1, limits.PASSES) or 1,
+            passes=shape.read_integer(shape.get(document, "passes"), "`passes`", 1, limits.PASSES) or 1,
             extraction_prompt=self.read_prompt(),
         )
 
     def read_prompt(self) -> str:
-        """Read the extractor's prompt, with its placeholders checked; empty if the seed has none."""
-        text = self.shape.text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
+        """Return the extractor's prompt; empty if it is absent or no string, which is reported.
+
+        Also reports unknown placeholders, and a prompt without `{review_text}`, and warns of quotes around
+        placeholders.
+        """
+        text = self.shape.read_text(self.shape.get(self.document, "extraction_prompt"), "`extraction_prompt`")
         if text is None:
             return ""
         placeholders = list(_PLACEHOLDER.finditer(text.value))
@@ -240,7 +270,10 @@ class _SeedV1(Sections):
         return text.value
 
     def check_quotes(self, prompt: JsonString, placeholder: re.Match[str]) -> None:
-        """Warn of quotes around a placeholder that is filled with a JSON string."""
+        """Warn of quotes around a placeholder that is filled with a JSON string, which has quotes of its own.
+
+        Single quotes on one side only, as in `{review_date}'s`, are passed over.
+        """
         text = prompt.value
         start, end = placeholder.span()
         while text[start - 1 : start] in _QUOTES and start > 0:
@@ -257,6 +290,7 @@ class _SeedV1(Sections):
             self.problems.report(warning)
 
     def read_steps(self, items: Sequence[JsonValue], types: Types) -> tuple[surface.Step, ...]:
+        """Lower the steps that have a name; add the others to `nameless`. Loops in formulas become aggregates."""
         from formulaseed.seed.read.v1_formulas import lower_formulas  # most seeds are v2
 
         written = [step for index, item in enumerate(items) if (step := self.read_step(item, index)) is not None]
@@ -266,20 +300,26 @@ class _SeedV1(Sections):
         return lowered[: len(written)]
 
     def read_step(self, item: JsonValue, index: int) -> surface.Step | None:
-        """Read a step; None if it is none, or has no name: then it is kept apart."""
+        """Parse the step at `index`; None, with the problem reported, if it is no object or has no usable name.
+
+        A step without a name goes into `nameless`. A missing or malformed formula is reported, and becomes
+        `surface.Broken`.
+        """
         shape = self.shape
-        section = shape.object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
+        section = shape.read_object(item, "a step", 'an object such as {"name": "n", "formula": "len(extractions)"}')
         if section is None:
             self.incomplete.add("compute")
             return None
-        shape.keys(section, sections.V1_STEP_KEYS, "a step")
+        shape.report_unknown_keys(section, sections.V1_STEP_KEYS, "a step")
         self.read_suppressions(section)
-        name = shape.step_name(shape.need(section, "name", "the step", '"name": such as "n_mild"'))
-        shape.text(shape.get(section, "description"), "`description`")
-        formula = shape.text(shape.need(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`")
+        name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "n_mild"'))
+        shape.read_text(shape.get(section, "description"), "`description`")
+        formula = shape.read_text(
+            shape.require(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`"
+        )
         expression = parse_v1_formula(formula, self.problems) if formula is not None else None
         operation = surface.Formula(expression) if expression is not None else surface.Broken()
-        place = first_character(section.span)
+        place = get_first_character(section.span)
         if name is not None:
             return surface.Step(name, place, operation)
         self.incomplete.add("compute")

@@ -54,7 +54,7 @@ _LITERAL_KEYS = ("value", "then", "else")
 class Shape:
     """A reader of JSON values that adds a diagnostic to `problems` for each value that is not as expected.
 
-    Absent values (None) are allowed unless `need` reads them. The arguments `noun` and `example` are for the messages. With
+    Absent values (None) are allowed unless `require` reads them. The arguments `noun` and `example` are for the messages. With
     `guesses`, the value of a misspelt key is read as that of the key that it resembles.
     """
 
@@ -67,55 +67,58 @@ class Shape:
         A known key in here is not reported as missing.
         """
 
-    def object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
+    def read_object(self, value: JsonValue | None, noun: str, example: str = "") -> JsonObject | None:
         """Return `value` if it is an object; None if it is absent or, with the problem reported, anything else."""
         if value is None or isinstance(value, JsonObject):
             return value
-        self.wrong_type(value, noun, "an object", example)
+        self.report_wrong_type(value, noun, "an object", example)
         return None
 
-    def list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
+    def read_list(self, value: JsonValue | None, noun: str, most: int, example: str = "") -> Sequence[JsonValue]:
         """Return the items of a list; none if it is absent, no list, or longer than `most`. Reports the last two."""
         if value is None:
             return ()
         if not isinstance(value, JsonArray):
-            self.wrong_type(value, noun, "a list", example)
+            self.report_wrong_type(value, noun, "a list", example)
             return ()
         if len(value.items) > most:
-            self.too_many(value.span, noun, len(value.items), most)
+            self.report_too_many(value.span, noun, len(value.items), most)
             return ()
         return value.items
 
-    def sources(self, section: JsonObject) -> tuple[str, ...]:
-        """Read the key `sources` of a field or step: the sentences of the task's text that it comes from."""
-        sentences = self.list(section.get("sources"), "`sources`", limits.SOURCES)
-        return tuple(self.string(sentence, "a sentence of `sources`") for sentence in sentences)
+    def read_sources(self, section: JsonObject) -> tuple[str, ...]:
+        """Return the strings of the key `sources` of a field or step: the sentences of the task that it comes from.
 
-    def text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
+        A sentence that is no string is reported, and is empty in the result.
+        """
+        sentences = self.read_list(section.get("sources"), "`sources`", limits.SOURCES)
+        return tuple(self.read_string(sentence, "a sentence of `sources`") for sentence in sentences)
+
+    def read_text(self, value: JsonValue | None, noun: str, example: str = "") -> JsonString | None:
         """Return a string with its place; None if it is absent or, with the problem reported, no string."""
         if value is None or isinstance(value, JsonString):
             return value
         if isinstance(value, JsonNumber):
             example = example or f'"{value.value}"'
-        self.wrong_type(value, noun, "a string", example)
+        self.report_wrong_type(value, noun, "a string", example)
         return None
 
-    def string(self, value: JsonValue | None, noun: str) -> str:
+    def read_string(self, value: JsonValue | None, noun: str) -> str:
         """Return the content of a string; empty if it is absent or, with the problem reported, no string."""
-        text = self.text(value, noun)
+        text = self.read_text(value, noun)
         return text.value if text is not None else ""
 
-    def boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
+    def read_boolean(self, value: JsonValue | None, noun: str, expected: str = "true or false") -> bool:
         """Return a boolean; False if it is absent or, with the problem reported, no boolean."""
         if value is None:
             return False
         if isinstance(value, JsonLiteral) and value.value is not None:
             return value.value
-        self.wrong_type(value, noun, expected)
+        self.report_wrong_type(value, noun, expected)
         return False
 
-    def whole(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
-        """Return an integer from `least` to `most`; None if it is absent or, with the problem reported, anything else."""
+    def read_integer(self, value: JsonValue | None, noun: str, least: int, most: int) -> int | None:
+        """Return an integer from `least` to `most`; None if it is absent. Reports anything else, and returns None."""
         if value is None:
             return None
         if isinstance(value, JsonNumber) and isinstance(value.value, int) and least <= value.value <= most:
@@ -124,28 +127,28 @@ class Shape:
         self.problems.report(catalogue.outside_bounds(value.span, noun, "an integer", least, most, help))
         return None
 
-    def number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
+    def read_number(self, value: JsonValue, noun: str, least: float, most: float) -> float | None:
         """Return a number from `least` to `most`; None, with the problem reported, for anything else."""
         if isinstance(value, JsonNumber) and least <= value.value <= most:
             return float(value.value)
         self.problems.report(catalogue.outside_bounds(value.span, noun, "a number", least, most))
         return None
 
-    def literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
-        """Return a number, string, boolean or null; None if it is absent or, with the problem reported, anything else."""
+    def read_literal(self, value: JsonValue | None, noun: str) -> ast.Literal | None:
+        """Return a number, string, boolean or null; None if it is absent. Reports anything else, and returns None."""
         if value is None:
             return None
         if isinstance(value, JsonString | JsonNumber | JsonLiteral):
             return ast.Literal(value.span, value.value)
-        self.wrong_type(value, noun, "a number, a string, true, false or null")
+        self.report_wrong_type(value, noun, "a number, a string, true, false or null")
         return None
 
     def report_spaces(self, text: JsonValue | None, noun: str) -> None:
-        """Warn of a string that begins or ends with a space; do nothing for any other value."""
+        """Warn of a string that begins or ends with white space; do nothing for a blank string or any other value."""
         if isinstance(text, JsonString) and text.value.strip() and text.value != text.value.strip():
             self.problems.report(lint_catalogue.surrounding_space(text.span, text.value, noun))
 
-    def choice(
+    def read_choice(
         self,
         value: JsonString | None,
         noun: str,
@@ -153,10 +156,11 @@ class Shape:
         code: str = "FS509",
         elsewhere: Mapping[str, Help] | None = None,
     ) -> str | None:
-        """Return the word if it is one of `allowed`; None if it is absent. Reports any other word with the diagnostic `code`.
+        """Return the word if it is one of `allowed`; None if it is absent. Reports any other word, and returns None.
 
-        For a word with one safe correction returns the correction if the shape `guesses`, else None. `elsewhere` maps words
-        of other formats, in lower case, to their help.
+        For a word with one safe correction the correction is returned if the shape `guesses`. `code` is that of the
+        diagnostic. `elsewhere` maps words of other formats, in lower case, to their help; if `noun` ends in "type",
+        `FOREIGN_TYPES` is used instead.
         """
         if value is None:
             return None
@@ -172,11 +176,17 @@ class Shape:
             return help.replacement
         return None
 
-    def keys(self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()) -> None:
-        """Report every key that is neither in `known` nor in `reported`. Remembers the known key that each resembles."""
+    def report_unknown_keys(
+        self, value: JsonObject, known: Sequence[str], noun: str, reported: Collection[str] = ()
+    ) -> None:
+        """Report every key of `value` that is in neither `known` nor `reported`.
+
+        If the key resembles a known key without a value, `get` can return its value for that key, and `require` does
+        not report that key as missing.
+        """
         for key in value.names():
             if key.value not in known and key.value not in reported:
-                resembled, help = self._similar_key(key.value, known, value)
+                resembled, help = self._find_similar_key(key.value, known, value)
                 if resembled is not None and value.get(resembled) is not None:
                     help = catalogue.KEY_IS_GIVEN.format(resembled)
                     resembled = None  # the key itself has a value, so the misspelt one is not read
@@ -184,8 +194,11 @@ class Shape:
                 if resembled is not None:
                     self._guessed_values.setdefault((value.span.start, resembled), value.get(key.value))
 
-    def _similar_key(self, key: str, known: Sequence[str], value: JsonObject) -> tuple[str | None, Help | None]:
-        """Return the known key that the unknown `key` resembles, and the help that suggests it; None twice if there is none."""
+    def _find_similar_key(self, key: str, known: Sequence[str], value: JsonObject) -> tuple[str | None, Help | None]:
+        """Return the known key that the unknown `key` resembles, and the help that suggests it; else two Nones.
+
+        An alias without a value comes first, else the known key with the closest spelling.
+        """
         aliases = [alias for alias in KEY_ALIASES.get(key.lower(), ()) if alias in known]
         if {"where", "expr"} <= {*aliases} and isinstance(value.get(key), JsonString):
             aliases.remove("where")  # `where` takes an object, `expr` a formula
@@ -197,30 +210,34 @@ class Shape:
         return close, suggest(close, certain=is_alias or (alias is None and is_typo(key, close, known)))
 
     def ignore_missing(self, value: JsonObject, keys: Collection[str]) -> None:
-        """Make `need` report none of these keys as missing: a problem with each of them has been reported."""
+        """Make `require` not report these keys of `value` as missing: each of them has had a problem reported."""
         for key in keys:
             self._guessed_values.setdefault((value.span.start, key), None)
 
     def get(self, value: JsonObject, key: str) -> JsonValue | None:
-        """Return the value of a key, or None if it is absent; with `guesses`, also the value of a key that resembles it."""
+        """Return the value of a key, or None if it is absent. With `guesses`, a misspelt key may replace it."""
         member = value.get(key)
         if member is not None or not self.guesses:
             return member
         return self._guessed_values.get((value.span.start, key))
 
-    def need(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
-        """Return the value of a required key as `get` does. Reports a missing key, with `owner` and `example`, once."""
+    def require(self, value: JsonObject, key: str, owner: str, example: str) -> JsonValue | None:
+        """Return the value of a required key as `get` does; None, with the problem reported, if it is missing.
+
+        A key that a misspelt one resembles, or that `ignore_missing` was called for, is not reported. `owner` and
+        `example` are for the message.
+        """
         member = self.get(value, key)
         if member is None and (value.span.start, key) not in self._guessed_values:
-            self.problems.report(catalogue.missing_key(first_character(value.span), key, owner, example))
+            self.problems.report(catalogue.missing_key(get_first_character(value.span), key, owner, example))
         return member
 
-    def name(self, value: JsonValue | None, noun: str) -> Named | None:
-        """Return a name that formulas can use; None if it is absent or no string.
+    def read_name(self, value: JsonValue | None, noun: str) -> Named | None:
+        """Return a name that formulas can use; None if it is absent or no string, which is reported.
 
-        Reports any other name, and returns a similar one that formulas can use, or None if there is none.
+        Any other string is reported, and a similar name that formulas can use returned, or None if there is none.
         """
-        text = self.text(value, f"the name of {noun}")
+        text = self.read_text(value, f"the name of {noun}")
         if text is None:
             return None
         if NAME.fullmatch(text.value) and len(text.value) <= limits.NAME_CHARACTERS:
@@ -231,29 +248,33 @@ class Shape:
             Named(text.span, plain) if plain else None
         )  # with a name, the uses of the step or field are not reported as well
 
-    def step_name(self, value: JsonValue | None) -> Named | None:
-        """Return the name of a step as `name` does. Also reports a keyword: formulas use a step's name without a namespace."""
-        name = self.name(value, "a step")
+    def read_step_name(self, value: JsonValue | None) -> Named | None:
+        """Return the name of a step, or None, as `read_name` does. Reports a reserved word, and still returns it."""
+        name = self.read_name(value, "a step")
         if name and name.text in RESERVED_WORDS:
             self.problems.report(catalogue.keyword_as_name(name.span, name.text))
         return name
 
-    def wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
+    def report_wrong_type(self, value: JsonValue, noun: str, expected: str, example: str = "") -> None:
         """Report that a value is not `expected`, such as "a list"."""
         self.problems.report(catalogue.wrong_type(value.span, noun, expected, _name_kind(value), example))
 
-    def too_many(self, span: Span, noun: str, number: int, most: int) -> None:
+    def report_too_many(self, span: Span, noun: str, number: int, most: int) -> None:
         """Report that an object or list at `span` has `number` entries, more than `most`."""
-        self.problems.report(catalogue.too_many(first_character(span), noun, number, most))
+        self.problems.report(catalogue.too_many(get_first_character(span), noun, number, most))
 
 
-def first_character(span: Span) -> Span:
+def get_first_character(span: Span) -> Span:
     """Return the span of the first character of `span`: a message underlines only the `{` or `[` of a large value."""
     return Span(span.source, span.start, span.start + 1, span.pointer)
 
 
 def _simplify_name(text: str) -> str:
-    """Return `text` as a name that formulas can use: accents dropped, other characters as `_`; empty if a letter is lost."""
+    """Return `text` as a name that formulas can use: accents dropped, other characters replaced by `_`.
+
+    Returns an empty string if a letter or digit has no plain form. A name that would begin with a digit gets a `_` in
+    front.
+    """
     decomposed = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     if any(c.isalnum() and not c.isascii() for c in bare):

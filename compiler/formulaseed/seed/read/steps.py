@@ -59,21 +59,27 @@ class Arguments:
         """The condition on the reviews; None if the step has none."""
         return self.expressions.get("where")
 
-    def expression(self, key: str) -> ast.Expr:
-        """Return the value of a key that the step must have."""
+    def get_expression(self, key: str) -> ast.Expr:
+        """Return the value of a key that the step must have; `ast.Invalid` if it has none."""
         return self.expressions.get(key) or ast.Invalid(self.span)
 
     def read_formula(self, key: str, value: JsonValue, *, is_condition: bool = False) -> bool:
-        """Read a formula, or with `is_condition` a condition."""
-        text = self.shape.text(value, f"`{key}`")
+        """Read a formula, or with `is_condition` a condition, into `expressions`. Returns False if it is no string.
+
+        A formula with an error is `ast.Invalid` there, and the result is True. Reports every problem.
+        """
+        text = self.shape.read_text(value, f"`{key}`")
         if text is not None:
             formula = parse_formula(text, self.problems, is_condition=is_condition)
             self.expressions[key] = formula or ast.Invalid(text.span)
         return text is not None
 
     def read_name(self, key: str, value: JsonValue) -> bool:
-        """Read one name, of a field or a step."""
-        text = self.shape.text(value, f"`{key}`")
+        """Read the name of a field or step into `expressions`. Returns False, with a report, if it is no string.
+
+        A string that is no single name is reported, and is `ast.Invalid` there. A needless `$` is reported and dropped.
+        """
+        text = self.shape.read_text(value, f"`{key}`")
         if text is None:
             return False
         bare = text.value.removeprefix("$")
@@ -89,7 +95,10 @@ class Arguments:
         return True
 
     def read_conditions(self, key: str, value: JsonValue, namespace: str | None = None) -> bool:
-        """Read a condition object; with a `namespace` its field names are bare."""
+        """Read a condition object into `expressions`; no entry is added for an empty one. Reports every problem.
+
+        Returns False if it is no object or has too many entries. With a `namespace` its keys are bare names.
+        """
         conditions = lower_conditions(value, f"`{key}`", self.names, self.shape, namespace)
         whole = surface.join_conjuncts(conditions or ())
         if whole is not None:
@@ -97,29 +106,32 @@ class Arguments:
         return conditions is not None
 
     def read_literal(self, key: str, value: JsonValue) -> bool:
-        """Read a literal."""
-        literal = self.shape.literal(value, f"`{key}`")
+        """Read a literal into `literals`. Returns False, with the problem reported, if it is a list or an object.
+
+        Also warns of a string with white space around it.
+        """
+        literal = self.shape.read_literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
         self.literals[key] = literal or NoLiteral(value.span, None)
         return literal is not None
 
     def read_match(self, key: str, value: JsonValue) -> bool:
-        """Read the match mode of a lookup."""
-        chosen = self.shape.choice(self.shape.text(value, f"`{key}`"), "match mode", MATCH_MODES)
+        """Read the match mode of a lookup into `match`. Returns False, with a report, if it is unknown."""
+        chosen = self.shape.read_choice(self.shape.read_text(value, f"`{key}`"), "match mode", MATCH_MODES)
         self.match = chosen or self.match
         return chosen is not None
 
     def read_table(self, key: str, value: JsonValue) -> bool:
-        """Read the keys and values of a lookup into `table`, and return whether there is a usable table.
+        """Read a lookup's keys and values into `table`. Returns False, with a report, without a usable table.
 
-        Returns False, with a report, if `value` is no object, is empty or has too many entries. A single wrong value is
-        reported, and its key kept without a literal.
+        That is so if `value` is no object, is empty or has too many entries. A single wrong value is reported, and its
+        key kept without a literal.
         """
-        table = self.shape.object(value, f"`{key}`", '{"Thai": 2.0, …}')
+        table = self.shape.read_object(value, f"`{key}`", '{"Thai": 2.0, …}')
         if table is None:
             return False
         if len(table.members) > limits.TABLE_ENTRIES:
-            self.shape.too_many(table.span, f"`{key}`", len(table.members), limits.TABLE_ENTRIES)
+            self.shape.report_too_many(table.span, f"`{key}`", len(table.members), limits.TABLE_ENTRIES)
             return False
         if not table.members:
             self.problems.report(catalogue.empty_table(table.span))
@@ -130,7 +142,7 @@ class Arguments:
             span = member.value.span
             self.shape.report_spaces(word, "the key")
             self.shape.report_spaces(member.value, "the value")
-            literal = self.shape.literal(member.value, "a table's value")
+            literal = self.shape.read_literal(member.value, "a table's value")
             if literal is not None and literal.value is None:
                 self.problems.report(catalogue.null_in_table(span))
                 literal = None
@@ -145,17 +157,21 @@ class Arguments:
     # --- the rules of a case
 
     def read_rules(self, key: str, value: JsonValue) -> bool:
-        """Read the rules of a case in order, the last of which is `else`."""
-        items = self.shape.list(value, f"`{key}`", limits.CASE_RULES, catalogue.RULES)
+        """Read the rules of a case into `rules`, and the `else` of the last one into `otherwise`. Reports problems.
+
+        Returns False if it is no list or too long, or if a rule is no object or has no usable `when`. A missing,
+        repeated or early `else` is reported, and the result may be True.
+        """
+        items = self.shape.read_list(value, f"`{key}`", limits.CASE_RULES, catalogue.RULES)
         is_sound = isinstance(value, JsonArray) and bool(items or not value.items)
         rules: list[surface.Rule] = []
         is_late = False
         for item in items:
-            rule = self.shape.object(item, "a rule", catalogue.RULE)
+            rule = self.shape.read_object(item, "a rule", catalogue.RULE)
             if rule is None:
                 is_sound = False
             elif rule.get("when") is None and any(rule.get(key) for key in ("else", "otherwise", "default")):
-                self.shape.keys(rule, ("else",), "the `else` rule")
+                self.shape.report_unknown_keys(rule, ("else",), "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
                 self.otherwise = self._read_result(rule, "else")
@@ -172,23 +188,30 @@ class Arguments:
         return is_sound
 
     def _read_rule(self, rule: JsonObject) -> surface.Rule | None:
-        """Read a rule with `when` and `then`; None, with the problem reported, without a usable `when`."""
+        """Read a rule with `when` and `then`; None, with the problem reported, if `when` is missing or no string.
+
+        An `else` in it is reported, and counts as the one of the case.
+        """
         shape = self.shape
         otherwise = rule.get("else")
         source = self.expressions.get("source")
-        shape.keys(rule, RULE_KEYS, "a rule")
-        when = shape.need(rule, "when", "the rule", '"when": a condition')
+        shape.report_unknown_keys(rule, RULE_KEYS, "a rule")
+        when = shape.require(rule, "when", "the rule", '"when": a condition')
         then = self._read_result(rule, "then")
         if otherwise is not None:
             self.problems.report(catalogue.else_in_rule(otherwise.span))
             self.otherwise = NoLiteral(otherwise.span, None)
-        text = shape.text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
+        text = shape.read_text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
         return (
             surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then) if text is not None else None
         )
 
     def _parse_when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
-        """Parse the condition of a rule; None, with the problem reported, if it is malformed."""
+        """Parse the condition of a rule; None, with the problem reported, if it is malformed.
+
+        With a `source` it begins with a comparison, whose left side is `source`. A bare value of the source is
+        reported.
+        """
         name = source.text if isinstance(source, ast.Name) else ""
         ty = self.names.types.get(name)
         values = self.names.strings.get(name, ()) if ty is None else ty.values or ()
@@ -204,8 +227,9 @@ class Arguments:
         return parse_formula(when, self.problems, is_condition=True)
 
     def _read_result(self, rule: JsonObject, key: str) -> ast.Literal:
-        value = self.shape.need(rule, key, "the rule", f'"{key}": a number, a string, true or false')
-        literal = self.shape.literal(value, f"`{key}`")
+        """Read the value of `then` or `else`; `NoLiteral`, with a report, if it is missing or no literal."""
+        value = self.shape.require(rule, key, "the rule", f'"{key}": a number, a string, true or false')
+        literal = self.shape.read_literal(value, f"`{key}`")
         self.shape.report_spaces(value, f"`{key}`")
         return literal or NoLiteral(rule.span, None)
 

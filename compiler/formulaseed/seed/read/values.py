@@ -21,8 +21,12 @@ from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, Js
 
 
 def read_literal(value: JsonValue | None, ty: Type, noun: str, shape: Shape) -> Value:
-    """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. A number is a float."""
-    literal = shape.literal(value, noun)
+    """Return a literal of the type `ty`, or None if it is absent or wrong; a wrong one is reported. Null is wrong.
+
+    For the type number the result is a float, and a number beyond the limit of inputs is reported. For the error type
+    the result is None.
+    """
+    literal = shape.read_literal(value, noun)
     if literal is None or ty.is_error:
         return None
     content = literal.value
@@ -66,22 +70,25 @@ def read_bounded_default(
 
 
 def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumValue, ...]:
-    """Return the values of an enum, each once and not empty; none if they are absent or wrong. Reports every problem."""
+    """Return the values of an enum, each once and not empty; none if they are absent or wrong. Reports every problem.
+
+    An object maps values to descriptions; the values of a list have none. If there are too many, none is returned.
+    """
     if value is None:
         return ()
     if isinstance(value, JsonObject):
-        pairs = [(item.key, shape.string(item.value, "a value's description")) for item in value.members]
+        pairs = [(item.key, shape.read_string(item.value, "a value's description")) for item in value.members]
     elif isinstance(value, JsonArray):
-        texts = [shape.text(item, "an enum's value") for item in value.items]
+        texts = [shape.read_text(item, "an enum's value") for item in value.items]
         pairs = [(text, "") for text in texts if text is not None]
         if len(pairs) < len(texts):
             return ()
         read_unique([text for text, _ in pairs], "value", shape.problems)
     else:
-        shape.wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
+        shape.report_wrong_type(value, "`values`", "an object of descriptions or a list", '{"none": "…"} or ["none"]')
         return ()
     if len(pairs) > limits.ENUM_VALUES:
-        shape.too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
+        shape.report_too_many(value.span, "`values`", len(pairs), limits.ENUM_VALUES)
         return ()
     if not pairs:
         shape.problems.report(catalogue.empty_enum(value.span))
@@ -96,16 +103,20 @@ def read_enum_values(value: JsonValue | None, shape: Shape) -> tuple[nodes.EnumV
 
 
 def read_path(value: JsonValue | None, shape: Shape) -> tuple[str, ...]:
-    """Return the keys that lead to a field's value in the business object; none if `path` is absent or wrong."""
+    """Return the keys that lead to a field's value in the business object; none if `path` is absent or no list.
+
+    Reports anything but a list, keys that are no strings, which are left out, and a path that is empty, too long or has
+    an empty key.
+    """
     if value is None:
         return ()
     if not isinstance(value, JsonArray):
         example = catalogue.PATH
         if isinstance(value, JsonString):  # such as `attributes.NoiseLevel`
             example = json.dumps(value.value.split("."))
-        shape.wrong_type(value, "`path`", "a list of keys", example)
+        shape.report_wrong_type(value, "`path`", "a list of keys", example)
         return ()
-    keys = [key.value for item in value.items if (key := shape.text(item, "a key of `path`")) is not None]
+    keys = [key.value for item in value.items if (key := shape.read_text(item, "a key of `path`")) is not None]
     if len(keys) == len(value.items) and not (0 < len(keys) <= limits.PATH_KEYS and all(keys)):
         shape.problems.report(catalogue.invalid_path(value.span))
     return tuple(keys)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.seed import surface
-from formulaseed.seed.write.canonical import dependency_order
+from formulaseed.seed.write.canonical import find_dependency_order
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonValue
 from formulaseed.source.text import Span
 
@@ -21,9 +21,10 @@ _CONSTANT_CODES = ("FS603", "FS607", "FS608", "FS610")
 
 
 def choose_fixes(diagnostics: Collection[Diagnostic], program: surface.Program | None) -> list[Diagnostic]:
-    """Return the diagnostics whose suggestions are safe to apply, in the order of the file; the first of any that overlap.
+    """Return the diagnostics whose suggestions are safe to apply, in file order; the first of any that overlap.
 
-    There are none if a name is defined twice. Uses of a definition that may itself be misspelt are left out.
+    There are none if a name is defined twice. With a `program`, uses of a definition that may itself be misspelt are
+    left out.
     """
     if any(d.code in _DUPLICATE_CODES for d in diagnostics):
         return []
@@ -37,9 +38,9 @@ def choose_fixes(diagnostics: Collection[Diagnostic], program: surface.Program |
 
 
 def _find_doubtful_uses(fixable: Collection[Diagnostic], program: surface.Program) -> list[Diagnostic]:
-    """Return the diagnostics of names that may be right, because the suggested definition is misspelt and never used.
+    """Return the diagnostics of names that may be right, because the definition that they suggest is never used.
 
-    Such a name is used several times, or is an output.
+    Such a name is used several times or is an output, so that the definition may be the misspelt one.
     """
     unused = _find_unused_names(program)
     returned = {name.text for name in program.output}
@@ -49,10 +50,12 @@ def _find_doubtful_uses(fixable: Collection[Diagnostic], program: surface.Progra
 
 
 def _read_name(span: Span) -> str:
+    """Return the name written at `span`, without quotes, `$` and namespace."""
     return _strip_name(span.source.text[span.start : span.end])
 
 
 def _get_replacement(problem: Diagnostic) -> str:
+    """Return the replacement that a diagnostic suggests. Raises `AssertionError` if it suggests none."""
     assert problem.suggestion is not None
     return problem.suggestion.replacement
 
@@ -67,16 +70,20 @@ def _find_unused_names(program: surface.Program) -> set[str]:
 
 
 def _strip_name(name: str) -> str:
-    """Return a name as it is written in a file, without quotes, sign and namespace."""
+    """Return a name as it is written in a file without quotes, `$` and namespace."""
     return name.strip("\"'$").rpartition(".")[2].removeprefix("$")
 
 
 def apply_fixes(text: str, diagnostics: Iterable[Diagnostic]) -> str:
-    """Return the text with the suggestion of every diagnostic applied; they must be in order and not overlap."""
+    """Return the text with the suggestion of each diagnostic applied; they must be in order and not overlap.
+
+    Raises `AssertionError` for a diagnostic without a suggestion.
+    """
     return _replace(text, [(d.span, _get_replacement(d)) for d in diagnostics])
 
 
 def _replace(text: str, changes: Iterable[tuple[Span, str]]) -> str:
+    """Return the text with each span replaced by its string; the spans must be in order and not overlap."""
     parts: list[str] = []
     last = 0
     for span, replacement in changes:
@@ -86,7 +93,10 @@ def _replace(text: str, changes: Iterable[tuple[Span, str]]) -> str:
 
 
 def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
-    """Return True if a change removed errors, added none, and added no warnings of constant results."""
+    """Return True if a change removed errors, added no error, and added no warnings of constant results.
+
+    Diagnostics are compared by code and message, without their places.
+    """
     old, new = [
         Counter((d.code, d.message, d.severity == "error") for d in diagnostics) for diagnostics in (before, after)
     ]
@@ -96,11 +106,14 @@ def is_fixed(before: Iterable[Diagnostic], after: Iterable[Diagnostic]) -> bool:
 
 
 def sort_steps(text: str, tree: JsonValue, program: surface.Program) -> str:
-    """Return the text with the steps in dependency order; unchanged if they form a cycle or a step could not be read."""
+    """Return the text with the steps in dependency order; unchanged if they form a cycle or one could not be read.
+
+    `tree` is the JSON of `text`. Only the steps are exchanged; what is between them stays in its place.
+    """
     compute = tree.get(program.steps_key) if isinstance(tree, JsonObject) else None
     if not isinstance(compute, JsonArray) or len(compute.items) != len(program.steps):
         return text
-    order, cycle = dependency_order(program)
+    order, cycle = find_dependency_order(program)
     if cycle:
         return text
     written = [text[item.span.start : item.span.end] for item in compute.items]

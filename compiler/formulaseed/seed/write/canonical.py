@@ -43,14 +43,21 @@ _V2 = {
 """The order of the keys by place, without positions in lists."""
 
 
-def canonical(seed: Plain) -> Plain:
-    """Return the seed with its keys in the order of its version; unknown keys keep theirs, at the end."""
+def canonicalize(seed: Plain) -> Plain:
+    """Return a copy of the seed with its keys in the order of its version; unknown keys come last, in their order.
+
+    A value that is no object is returned unchanged.
+    """
     if not isinstance(seed, dict):
         return seed
     return _order_keys(seed, "", _V1 if is_v1(seed) else _V2)
 
 
 def _order_keys(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:
+    """Return a copy of a value at `place` with the keys of its objects in the order that `orders` has for each place.
+
+    Keys that are not in that order come last. Lists keep their order.
+    """
     if isinstance(value, list):
         return [_order_keys(item, place, orders) for item in value]
     if not isinstance(value, dict):
@@ -60,24 +67,32 @@ def _order_keys(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -
     return {key: _order_keys(value[key], inside, orders) for key, inside in places.items()}
 
 
-def sha256(seed: Plain) -> str:
-    """Return the hash, in hex, of the canonical form without `$schema` and white space, in UTF-8."""
+def hash_seed(seed: Plain) -> str:
+    """Return the SHA-256, in hex, of the canonical form in UTF-8, without `$schema` and without white space."""
     import hashlib
 
     policy = {key: value for key, value in seed.items() if key != "$schema"} if isinstance(seed, dict) else seed
-    text = json.dumps(canonical(policy), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(canonicalize(policy), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # --- layout
 
 
-def layout(value: Plain) -> str:
-    """Return a value as readable JSON: what fits on a line is on one, the rest is broken up."""
-    return _layout(value, 0, 0) + "\n"
+def format_json(value: Plain) -> str:
+    """Return a value as readable JSON with a line break at the end: parts that fit on a line are on one.
+
+    The outermost object or list, and a list of objects with names, are always broken up.
+    """
+    return _format_value(value, 0, 0) + "\n"
 
 
-def _layout(value: Plain, indent: int, used: int) -> str:
+def _format_value(value: Plain, indent: int, used: int) -> str:
+    """Return a value as JSON, on one line if it fits or is empty, else with one entry on each line.
+
+    `indent` is the indentation of the line, `used` the columns in front of the value. The outermost value and lists of
+    objects with names are always broken up.
+    """
     flat = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value:
         return flat
@@ -90,15 +105,18 @@ def _layout(value: Plain, indent: int, used: int) -> str:
     entries = [("", item) for item in value]
     if isinstance(value, dict):
         entries = [(f"{json.dumps(key, ensure_ascii=False)}: ", item) for key, item in value.items()]
-    items = [f"{inner}{head}{_layout(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
+    items = [f"{inner}{head}{_format_value(item, indent + 2, len(inner) + len(head) + 1)}" for head, item in entries]
     return f"{opening}\n" + ",\n".join(items) + f"\n{' ' * indent}{closing}"
 
 
 # --- the order of steps
 
 
-def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
-    """Return the places of the steps, each behind those that it uses, else in the author's order; or a cycle of steps."""
+def find_dependency_order(program: surface.Program) -> tuple[list[int], list[surface.Step]]:
+    """Return the indices of the steps, each after those that it uses, and an empty list; or no indices and a cycle.
+
+    Otherwise steps keep the author's order. In the cycle each step uses the next one, and the last the first.
+    """
     steps = program.steps
     places = {step.name.text: index for index, step in enumerate(steps)}
     uses = {
@@ -121,11 +139,14 @@ def dependency_order(program: surface.Program) -> tuple[list[int], list[surface.
 
 
 def sorted_steps(seed: Plain, program: surface.Program, problems: Problems) -> Plain:
-    """Return the seed with its steps sorted; unchanged if steps use one another in a cycle, which is reported."""
+    """Return a copy of the seed with its steps sorted; the seed itself, with a report, if steps form a cycle.
+
+    Raises `AssertionError` if `seed` is no object or its steps are no list, `KeyError` if it has no steps.
+    """
     assert isinstance(seed, dict)
     compute = seed[program.steps_key]
     assert isinstance(compute, list)
-    order, cycle = dependency_order(program)
+    order, cycle = find_dependency_order(program)
     if cycle:
         names = [step.name.text for step in cycle]
         problems.report(catalogue.cycle(cycle[0].name.span, names))

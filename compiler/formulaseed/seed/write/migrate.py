@@ -56,7 +56,11 @@ class Migration:
 
 
 def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
-    """Return the seed v1 `seed` rewritten as v2; `program` is the same seed, checked without errors."""
+    """Return the seed v1 `seed` rewritten as v2. `program` is the same seed, checked without errors.
+
+    Parts that v2 cannot express are in `not_moved`; the prompt and the descriptions of steps are only named in
+    `left_out`.
+    """
     moved: Object = {key: seed[key] for key in _SAME_KEYS if key in seed}
     if program.keywords:
         moved["filter"] = {"keywords": list(program.keywords)}
@@ -67,7 +71,7 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     writer = _StepWriter(program, migration.not_moved)
     written = {step["name"]: step for step in seed["compute_dag"]}
     for step in hoist_aggregates(program).steps:
-        writer.step(step)
+        writer.write_step(step)
         allowed = written.get(step.name, {}).get("allow")
         if allowed is not None:
             writer.steps[-1]["allow"] = allowed
@@ -91,8 +95,8 @@ class _StepWriter:
         self.taken = {step.name for step in program.steps}
         self.name = ""
 
-    def step(self, step: nodes.Step) -> None:
-        """Add one step to `steps`, after the filters that it needs."""
+    def write_step(self, step: nodes.Step) -> None:
+        """Add a step to `steps`, after the filters that it needs. Raises `AssertionError` for one not in v1."""
         self.name = step.name
         match step.operation:
             case nodes.Formula(typed.Aggregate() as aggregate):
@@ -103,9 +107,15 @@ class _StepWriter:
                 raise AssertionError("seed v1 has no other operations")
 
     def _add(self, op: str, **parts: Plain) -> None:
+        """Add a step with the current name, the operation `op` and the keys `parts` to `steps`."""
         self.steps.append({"name": self.name, "op": op, **parts})
 
     def _write_aggregate(self, aggregate: typed.Aggregate, span: Span) -> None:
+        """Add the step of an aggregate to `steps`; its condition becomes `where`, as far as it uses no step.
+
+        The rest of the condition goes into the formula of a count, which becomes a sum, or of a sum. For any other
+        function it is added to `not_moved`, and the step is written without it.
+        """
         op = aggregate.function
         operand = aggregate.operand
         tests, rest = self._split_where(aggregate.where)
@@ -125,6 +135,10 @@ class _StepWriter:
         self._add(op, **value, **tests, **default)
 
     def _write_formula(self, expression: Expr, rules: Sequence[tuple[Expr | None, Value]]) -> None:
+        """Add the step of a formula to `steps`: a `case` if it has `rules`, a `const` for a literal, else `expr`.
+
+        Literals that could be read as formulas stay in an `expr`. The last of `rules` has the value if no other holds.
+        """
         if rules and all(self._is_plain(value) for _, value in rules):
             *cases, (_, otherwise) = rules
             written: list[Plain] = [{"when": _format_formula(when), "then": value} for when, value in cases if when]
@@ -135,14 +149,18 @@ class _StepWriter:
             self._add("expr", expr=_format_formula(expression))
 
     def _is_plain(self, value: Value) -> bool:
-        """Return True if a literal cannot be read as a formula."""
+        """Return True if a literal cannot be mistaken for a formula: it has no name of a step or function in it."""
         words = re.findall(r"[A-Za-z_]\w*", value) if isinstance(value, str) else []
         return not any(word in self.taken or word in FUNCTIONS for word in words)
 
     # --- conditions
 
     def _split_where(self, where: Expr | None) -> tuple[Object, Expr | None]:
-        """Return `where` as a key of a step, up to the first conjunct that uses a step, and the rest, or None without a rest."""
+        """Return `where` as a key of a step, up to the first conjunct that uses a step, and the rest as a condition.
+
+        The rest is None if no conjunct uses a step. Conjuncts that no condition object can express become filters in
+        `steps`.
+        """
         entries: list[Entry] = []
         parts = typed.conjuncts(where)
         for index, part in enumerate(parts):
@@ -153,7 +171,10 @@ class _StepWriter:
         return self._build_where(entries), None
 
     def _build_where(self, entries: Sequence[Entry]) -> Object:
-        """Return the entries as the key `where`. An entry that cannot join one of the same key goes into a new filter."""
+        """Return the entries as the key `where` of a step; an empty object for none.
+
+        An entry that cannot join one of the same key goes into a new filter in `steps`.
+        """
         merged: Object = {}
         for key, test in entries:
             if not _add_entry(merged, (key, test)):
@@ -161,7 +182,7 @@ class _StepWriter:
         return {"where": merged} if merged else {}
 
     def _add_filter(self, **parts: Plain) -> str:
-        """Add a filter to `steps`, and return the key that tests it, such as `$N_WHERE`."""
+        """Add a filter with a new name to `steps`, and return the key that tests it, such as `$N_WHERE`."""
         suffix = "_WHERE" if self.name.isupper() else "_where"
         name = claim_name(f"{self.name[:80]}{suffix}", self.taken)
         self.steps.append({"name": name, "op": "define_filter", **parts})
@@ -178,6 +199,7 @@ def _format_formula(expression: Expr) -> str:
 
 
 def _expand_names(expression: Expr) -> Expr:
+    """Return an expression in which fields are written by their full names, not as in the v1 formula."""
     if isinstance(expression, typed.Ref):
         return replace(expression, written="")
     return typed.map_operands(expression, _expand_names)
@@ -187,14 +209,17 @@ def _expand_names(expression: Expr) -> Expr:
 
 
 def _parse_entries(condition: str) -> list[Entry] | None:
-    """Return the entries of a condition object that mean the same as a condition, or None if only a formula can express it."""
+    """Return the condition object's entries that mean the same as a condition; None if only a formula can."""
     text, _ = read_json(Source("<condition>", json.dumps(condition)))
     tree = parse_formula(text, Problems()) if isinstance(text, JsonString) else None
     return _build_entries(tree) if tree is not None else None
 
 
 def _add_entry(conditions: Object, entry: Entry) -> bool:
-    """Add an entry to `conditions`; return False, with nothing added, if its key has a value that it cannot join."""
+    """Add an entry to `conditions`. Returns False, with nothing added, if its key has a value that it cannot join.
+
+    Equal values join, and operators that differ.
+    """
     key, test = entry
     known = conditions.get(key)
     if key not in conditions or known == test:
@@ -207,7 +232,10 @@ def _add_entry(conditions: Object, entry: Entry) -> bool:
 
 
 def _build_entries(condition: ast.Expr, truth: bool = True) -> list[Entry] | None:
-    """Return entries that all hold exactly if the condition equals `truth`, or None if only a formula can express it."""
+    """Return entries that all hold exactly if the condition equals `truth`; None if only a formula can express it.
+
+    A name is true or false in its entry; an `or` must test one field for values.
+    """
     match condition:
         case ast.Not(_, operand):
             return _build_entries(operand, not truth)
@@ -237,7 +265,11 @@ def _join_entries(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
 
 
 def _build_comparison_entry(subject: ast.Expr, operator: str, value: ast.Expr, truth: bool) -> Entry | None:
-    """Return the entry that holds exactly if the comparison equals `truth`, or None if no entry can express it."""
+    """Return the entry that holds exactly if the comparison equals `truth`; None if no entry can express it.
+
+    The left side must be a field with its namespace, the right side a parameter or a literal, or a list of these for
+    `in`.
+    """
     if not (isinstance(subject, ast.Name) and subject.text.startswith(_NAMESPACES)):
         return None
     operator = operator if truth else NEGATED[operator]
@@ -251,7 +283,10 @@ def _build_comparison_entry(subject: ast.Expr, operator: str, value: ast.Expr, t
 
 
 def _merge_alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | None:
-    """Return one `in` entry with the values of all parts, or None unless all parts test the same field for values."""
+    """Return one `in` entry with the values of all parts; None unless all parts test the same field for values.
+
+    Each part must have one entry, which tests for equality or has `in`.
+    """
     values: list[Plain] = []
     fields: set[str] = set()
     for entries in parts:
@@ -267,7 +302,10 @@ def _merge_alternatives(parts: Sequence[list[Entry] | None]) -> list[Entry] | No
 
 
 def _is_value(node: ast.Expr) -> bool:
-    """Return whether a condition object can hold a node: a parameter, or a literal that is not read as anything else."""
+    """Return True if a condition object can hold a node: a parameter, or a literal that is not read as anything else.
+
+    A string with a dot, or one that begins with an operator, could be read so.
+    """
     if isinstance(node, ast.Name):
         return node.text.startswith("param.")
     if not isinstance(node, ast.Literal):
@@ -276,5 +314,6 @@ def _is_value(node: ast.Expr) -> bool:
 
 
 def _read_value(node: ast.Expr) -> Plain:
+    """Return the literal's value, or the parameter's name. Raises `AssertionError` for any other node."""
     assert isinstance(node, ast.Name | ast.Literal)
     return node.text if isinstance(node, ast.Name) else node.value

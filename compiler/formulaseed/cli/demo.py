@@ -58,7 +58,7 @@ def demo(name: str, out: str) -> None:
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
     show("\n2. The module, from where the trust score is computed\n")
     show(_excerpt(source))
-    show(f"\n3. Run it on the restaurants of {_short(contexts)}, with recorded extractions\n")
+    show(f"\n3. Run it on the restaurants of {_short(contexts)}, with extractions written by hand\n")
     explanations, page = _explain_restaurants(seed, source, contexts, extractions)
     explanations.sort(key=lambda explanation: -float(explanation.outputs.get(_SCORE) or 0))
     show(_table(explanations))

@@ -68,7 +68,7 @@ class DuckTable:
     """Whether the table can be read only once."""
 
     def reopen_key(self) -> tuple[str, Columns]:
-        """Return the arguments of `DuckSession.reopen`, for another process."""
+        """Return the arguments that open the same table with `DuckSession.reopen` in another process."""
         return self.sql, self.columns
 
 
@@ -146,7 +146,8 @@ class DuckSession:
     def _open(self, source: Any, name: str) -> DuckTable:
         """Open a path, a table of the database or a table in memory; `name` is `rows` or `contexts`.
 
-        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no table.
+        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no
+        table, `UnreadableError` for a path whose suffix is unknown.
         """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
@@ -175,10 +176,10 @@ def open_chunks(
     *,
     is_sorted: bool,
 ) -> Iterator[tuple[Iterator[Chunk], Any]]:
-    """Read a range of both tables: provide its chunks, and the schema of results.
+    """Provide the chunks of a key range, read lazily, and the schema of results; on exit the readers are closed.
 
-    With `is_sorted` DuckDB does not sort the tables; the chunks then raise `UnsortedError` if the keys are unsorted.
-    Lines without a key are added to `counts`.
+    With `is_sorted` DuckDB does not sort; `UnsortedError` is raised as soon as unsorted keys are read. Contexts join
+    the chunks unless they are None. Lines without a key are dropped and added to `counts`.
     """
     import pyarrow as pa
 
@@ -235,7 +236,7 @@ def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRan
 
 
 def _key_expression(tables: Tables, mapping: TableMapping) -> str:
-    """Return the SQL of the key: an integer if it is one in both tables, otherwise a string."""
+    """Return the SQL of the key: an integer if it is one in every table, otherwise a string."""
     is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
     return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
 
@@ -253,7 +254,7 @@ def _range_condition(key: str, key_range: KeyRange) -> str:
 
 
 def _read_batches(reader: Any) -> Iterator[Any]:
-    """Yield the batches of a reader. Raises `UnreadableError` for errors of DuckDB, which Arrow reports as its own."""
+    """Yield the batches of a reader. Raises `UnreadableError` in place of errors of Arrow or the file system."""
     import pyarrow as pa
 
     try:
@@ -263,7 +264,10 @@ def _read_batches(reader: Any) -> Iterator[Any]:
 
 
 def _read_file(path: str) -> str:
-    """Return the SQL that reads a file, or a folder of Parquet files. Raises `UnreadableError` for an unknown suffix."""
+    """Return the SQL that reads a file, or all Parquet files of a folder; `.gz` may follow the suffix.
+
+    Raises `UnreadableError` for an unknown suffix. Does not open the file.
+    """
     path = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
     plain_path = path.removesuffix(".gz")
     reader = next((template for suffix, template in _READERS.items() if plain_path.endswith(suffix)), None)
@@ -273,7 +277,7 @@ def _read_file(path: str) -> str:
 
 
 def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
-    """Return the kinds of a table's columns, and of the members of structs."""
+    """Map the name of each column, and the path of each struct's members one level down, to its kind."""
     columns = dict[tuple[str, ...], str]()
     for name, kind in _describe(connection, f"SELECT * FROM {sql}"):
         columns[name,] = kind
@@ -289,7 +293,7 @@ def _describe(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[s
 
 
 def _column_kind(sql_type: str) -> str:
-    """Return the kind of a column, as in `Columns`, by its SQL type."""
+    """Return the kind of a column, as in `Columns`, by its SQL type; for an unknown type, its first 80 characters."""
     if sql_type.endswith("[]"):
         return "list of structs" if sql_type.startswith("STRUCT(") else sql_type
     if sql_type == "STRUCT":
@@ -301,7 +305,7 @@ def _column_kind(sql_type: str) -> str:
 
 
 def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
-    """Return the rows of lines that have a list of rows each, with their `position` in the list.
+    """Return the rows of lines that have a list of rows each, with their `position` in the list, from 0.
 
     Raises `DataError` if a line has no list.
     """
@@ -318,7 +322,7 @@ def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
 
 
 def _select_contexts(table: DuckTable, key: str) -> DuckTable:
-    """Return the contexts of lines that have a struct `context` each."""
+    """Return the contexts of lines that have a struct `context` each; without the struct only the key is left."""
     members = [path[1] for path in table.columns if path[0] == "context" and len(path) == 2 and path[1] != key]
     columns = "".join(f", context.{_quote(name)} AS {_quote(name)}" for name in members)
     sql = f"(SELECT {_quote(key)}{columns} FROM {table.sql})"
@@ -359,6 +363,7 @@ def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
 
 
 def _quote(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
     return '"{}"'.format(name.replace('"', '""'))
 
 
@@ -373,7 +378,10 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Raise `UnreadableError` or `DataError` in place of an error of DuckDB."""
+    """Replace errors of DuckDB in a `with` block: raise `UnreadableError` or `DataError`.
+
+    `UnreadableError` is for files, tables, memory and settings, `DataError` for all else.
+    """
     import duckdb
 
     try:

@@ -99,7 +99,7 @@ class Evaluator:
         return shorten(f"Evaluator({self.task_name!r}, output {', '.join(self.output)})")
 
     def is_relevant(self, text: str) -> bool:
-        """Return whether a review's text passes the seed's filter."""
+        """Return whether a review's text passes the seed's filter; nothing is extracted from other reviews."""
         return self.module.is_relevant(text)
 
     def row_decoder(self) -> RowDecoder | None:
@@ -177,7 +177,11 @@ class Evaluator:
     def _run(
         self, function: Any, rows: Iterable[Any], context: JsonObject, parameters: Mapping[str, Any] | None
     ) -> Any:
-        """Call a `function` of the module with parsed arguments. Raises `DataError`, or `EvaluationError` with its place."""
+        """Call a `function` of the module with parsed arguments; parameters that are None or empty are not passed.
+
+        Raises `DataError` for invalid input, and `EvaluationError`, with its place in the seed, for a failing step. Any
+        other exception of the module becomes an `EvaluationError` too.
+        """
         arguments = self._parse_inputs(rows, context)
         if parameters is not None and check_object(parameters, "the parameters"):
             arguments.append(self.parse_parameters(parameters))
@@ -196,7 +200,11 @@ class Evaluator:
         return [parsed_rows, _parse_value(self.module, self.module.parse_context, check_object(context, "the context"))]
 
     def _parse_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
-        """Return the module's tuples of the rows. Raises `DataError`, which names the row, also for duplicate ids."""
+        """Return the module's tuples of the rows.
+
+        Raises `DataError` with the row's position, or for duplicate ids. If the evaluator is strict, unknown keys are
+        rejected.
+        """
         module = self.module
         refuse_duplicates(rows)
         if not self._strict:
@@ -215,7 +223,7 @@ class Evaluator:
         return parsed_rows
 
     def _check_sections(self, row: JsonObject) -> None:
-        """Raise a `DataError` that says where the fields belong if a row has them at its top level."""
+        """Raise `DataError` if a row has fields at its top level but neither `extraction` nor `meta`."""
         if "extraction" in row or "meta" in row:
             return
         for section in ("extraction", "meta"):
@@ -235,7 +243,7 @@ class Evaluator:
 
 
 def _plain_type(annotation: Any) -> type:
-    """Return the type of the values of an annotation: `str` for `Literal["a", "b"] | None`."""
+    """Return the class of an annotation's values, ignoring None: `str` for `Literal["a", "b"] | None`."""
     kinds = {type(value) for value in get_args(annotation)} if get_origin(annotation) is Literal else set()
     if not kinds and get_args(annotation):  # a union with None
         kinds = {_plain_type(member) for member in get_args(annotation) if member is not NoneType}
@@ -263,7 +271,7 @@ def _row_place(row: object, index: int) -> str:
 
 
 def _review_id(row: object, index: int) -> str:
-    """Return the id of a row's review. Raises `DataError` if it is missing or no string."""
+    """Return the id of a row's review. Raises `DataError` if it is missing or not a string."""
     if isinstance(row, Mapping) and isinstance(review_id := row.get("review_id"), str):
         return review_id
     raise DataError("`review_id` is missing; evidence names reviews by it", f"rows[{index}]")

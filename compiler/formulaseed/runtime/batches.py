@@ -251,7 +251,11 @@ class Scorer:
             errors[index] = (None, "data", f"there are {count} contexts of it")
 
     def _describe_duplicate(self, chunk: Chunk, first: int, second: int, start: int) -> str:
-        """Return the message for two rows with the same id, of the restaurant whose rows begin at `start`."""
+        """Return the message for the rows `first` and `second`, which have the same id.
+
+        The rows of their restaurant begin at `start`. If first rows are kept, the message says that the two rows differ
+        and that the order is unknown.
+        """
         review_id = chunk.rows.column(self._plan.ids)[second].as_py()
         if self._plan.duplicates == "first":
             return f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
@@ -341,7 +345,7 @@ def _build_array(column: Sequence[Any], kind: str) -> pa.Array:
 
 
 def _build_error_columns(errors: Mapping[int, Error], count: int) -> list[pa.Array]:
-    """Return the columns of errors of `count` restaurants."""
+    """Return the step, kind and message columns of the errors of `count` restaurants; null without an error."""
     if not errors:
         return [pa.nulls(count, pa.string())] * len(ERROR_COLUMNS)
     lines = map(errors.get, range(count), repeat((None, None, None)))

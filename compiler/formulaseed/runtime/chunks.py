@@ -67,7 +67,10 @@ def cut_chunks(batches: Iterable[pa.RecordBatch], counts: Counter[str], keyless:
 
 
 def build_chunk(batches: Sequence[pa.RecordBatch]) -> Chunk:
-    """Return batches of whole restaurants as one chunk. Raises `UnsortedError` if their keys are not sorted."""
+    """Concatenate batches of whole restaurants into a chunk without contexts.
+
+    Raises `UnsortedError` for unsorted keys.
+    """
     rows = _concatenate(batches)
     runs = pc.run_end_encode(rows.column(KEY))
     keys = runs.values

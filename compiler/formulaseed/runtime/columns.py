@@ -218,6 +218,7 @@ def _read_words(array: pa.Array, field: TableField, suspects: set[int]) -> Colum
 
 
 def _read_strings(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read strings. A null becomes the default; in a required field its line is added to `suspects`."""
     read = _read_words if pa.types.is_dictionary(array.type) else _read_plain
     return read(array, field, suspects)
 

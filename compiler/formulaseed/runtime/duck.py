@@ -80,10 +80,11 @@ Tables = tuple[DuckTable, DuckTable | None]
 def open_session(
     threads: int, memory: str | None, database: str | None = None, parent: Path | None = None
 ) -> Iterator[DuckSession]:
-    """Connect to DuckDB; on exit the connection is closed, and the folder for data that does not fit is removed.
+    """Connect to DuckDB; on exit close the connection and remove the folder for data that does not fit.
 
-    The folder is created in `parent`, or in the system's folder for temporary files. Raises `UnreadableError` if DuckDB is
-    missing or the database cannot be opened.
+    `memory` is DuckDB's limit, None for its default. `database` is a file whose tables are opened by name, if given.
+    The folder is created in `parent`, or in the system's temporary folder. Raises `UnreadableError` if DuckDB is
+    missing or the database cannot be opened; `_translated_errors` applies in the block.
     """
     with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
@@ -117,9 +118,10 @@ class DuckSession:
         self._in_database = in_database
 
     def open_tables(self, rows: Any, contexts: Any, key: str) -> Tables:
-        """Open the rows and the contexts. Lines of nested rows are split; `contexts`, if given, replace their contexts.
+        """Open the rows and the contexts. Nested rows are split; `contexts`, if not None, replace their contexts.
 
-        Raises `DataError` for values that are no table, and for nested rows that can be read only once.
+        Raises `DataError` for values that are no table, for nested rows that can be read only once, and for lines
+        without a list of rows.
         """
         context_table = self._open(contexts, "contexts") if contexts is not None else None
         row_table = self._open(rows, "rows")
@@ -226,7 +228,10 @@ def _build_queries(
 
 
 def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
-    """Return at most `count` ranges that cover all keys, with about as many rows each, by the keys of a sample of rows."""
+    """Return at most `count` ranges of similar size that cover all keys, judged by a sample of rows.
+
+    The first range has no lower bound, the last no upper bound.
+    """
     with _translated_errors():
         expression = _key_expression(tables, mapping)
         query = f"SELECT {expression} AS key FROM {tables[0].sql} USING SAMPLE {_KEY_SAMPLE_SIZE} ROWS"
@@ -330,7 +335,7 @@ def _select_contexts(table: DuckTable, key: str) -> DuckTable:
 
 
 def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> Iterator[str]:
-    """Yield the SQL of each column, and of another column for the unknown values of an enum, which its cast makes null."""
+    """Yield the SQL of each column, and after an enum that of a column with its unknown values, null in the first."""
     for column in columns:
         sql = ".".join(map(_quote, column.path))
         if column.source_kind == "json" and column.target_kind != "json":
@@ -344,7 +349,7 @@ def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> It
 
 
 def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
-    """Return the SQL that converts a column from its source kind to its target kind."""
+    """Return the SQL that converts `sql`, of a column, from the source kind to the target kind."""
     if column.source_kind == "null":
         return f"CAST(NULL AS {_SQL_TYPES.get(column.target_kind, 'VARCHAR')})"
     match column.target_kind, column.source_kind:

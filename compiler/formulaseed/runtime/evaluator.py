@@ -119,7 +119,10 @@ class Evaluator:
     def evidence(
         self, rows: Iterable[JsonObject], context: JsonObject, parameters: JsonObject | None = None
     ) -> dict[str, list[str]]:
-        """Return the ids of the reviews that each aggregate counted. Raises `DataError` for a row without `review_id`."""
+        """Return the ids of the reviews that each aggregate counted.
+
+        Raises `DataError` for a row without a string `review_id`.
+        """
         listed_rows = list(check_rows(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed_rows)]
         positions = self.positions(listed_rows, context, parameters)
@@ -131,7 +134,10 @@ class Evaluator:
         return positions
 
     def parse_rows(self, rows: Iterable[JsonObject]) -> ParsedRows:
-        """Return rows as the module's tuples, to evaluate some of them many times; equal tuples count alike."""
+        """Return rows as the module's tuples, which can be evaluated many times without being parsed again.
+
+        Raises `DataError` for an invalid row or duplicate ids.
+        """
         return ParsedRows(self._parse_rows(list(check_rows(rows))))
 
     def parse_parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -150,9 +156,10 @@ class Evaluator:
     def provenance(
         self, parameters: JsonObject | None = None, extractor: str | None = None, prompt_sha256: str | None = None
     ) -> Provenance:
-        """Return the provenance of results: seed, version, parameters, extractor and prompt.
+        """Return the provenance of results: seed, version, parameters, extractor, prompt, and whether it is edited.
 
-        Parameters that are missing have their defaults. Raises `DataError` as `parse_parameters` does.
+        Missing parameters have their defaults; without an extractor or a prompt hash those members are None. Raises
+        `DataError` as `parse_parameters` does, but ignores parameters if the seed has none.
         """
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
         names = self._inputs.get("param", ())
@@ -195,7 +202,10 @@ class Evaluator:
             raise EvaluationError(self.task_name, "type", message) from None
 
     def _parse_inputs(self, rows: Iterable[Any], context: JsonObject) -> list[Any]:
-        """Return the module's tuples of the rows, and of the context. Raises `DataError`."""
+        """Return a list of the parsed rows and the parsed context.
+
+        `ParsedRows` are not parsed again. Raises `DataError`.
+        """
         parsed_rows = rows if type(rows) is ParsedRows else self._parse_rows(list(check_rows(rows)))
         return [parsed_rows, _parse_value(self.module, self.module.parse_context, check_object(context, "the context"))]
 
@@ -254,7 +264,10 @@ def _plain_type(annotation: Any) -> type:
 def _parse_value(
     module: GeneratedModule, parse: Callable[[JsonObject], tuple[Any, ...]], value: JsonObject
 ) -> tuple[Any, ...]:
-    """Call `parse`, a function of `module`. Raises `DataError` for every exception."""
+    """Return the tuple that `parse`, a function of `module`, makes of `value`.
+
+    Raises `DataError` if it raises anything.
+    """
     try:
         return parse(value)
     except module.DataError as error:

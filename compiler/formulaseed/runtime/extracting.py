@@ -84,7 +84,7 @@ class _PreparedRestaurant:
     """The number of relevant reviews that are not in the sample; None without a sample."""
 
     def inputs(self) -> list[ReviewInput]:
-        """Return the extractor's input: every review that the seed does not reject."""
+        """Return the extractor's input: the relevant reviews that the seed does not reject for their length."""
         texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
         return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 

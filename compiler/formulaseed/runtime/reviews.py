@@ -32,7 +32,11 @@ class ReviewSource:
     duplicates: Duplicates = "fail"
 
     def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
-        """Read the restaurants from the start; reviews that belong to none of them are added to `failures`."""
+        """Open the input from the start and return an iterator over restaurants, each with its place or an error.
+
+        If reviews are a separate input, those of unknown restaurants are added to `failures`; with None they are
+        ignored. Raises `UnreadableError` if an input cannot be opened.
+        """
         if self.reviews is None:
             return read_contexts(open_lines(self.contexts, "contexts"), duplicates=self.duplicates)
         if failures is None:
@@ -55,15 +59,15 @@ class ReviewSource:
         return not (_is_piped(self.contexts) or _is_piped(self.reviews))
 
     def keep(self) -> None:
-        """Replace iterators among `contexts` and `reviews` by lists, so that they can be read again."""
+        """Replace iterators and readers in `contexts` and `reviews` by lists and tables, which can be read again."""
         self.contexts = keep_lines(self.contexts, "contexts")
         if self.reviews is not None:
             self.reviews = keep_lines(self.reviews, "reviews")
 
     def require_rereading(self, argument: str, value: str = "") -> None:
-        """Replace iterators by lists. Raises `ArgumentError` for a pipe, which names the `argument` that reads several times.
+        """Make the input readable several times: replace iterators by lists. Raises `ArgumentError` for a pipe.
 
-        `value` is the argument's value, for the message.
+        The error names the `argument` that needs several passes, and its `value`.
         """
         if not self.can_reread:
             reason = f"{value} reads its input several times: pass files, not - or a pipe"

@@ -33,7 +33,10 @@ class Record(BaseModel):
 
     @classmethod
     def read(cls, value: Any, where: str = "") -> Self:
-        """Return the record of a JSON value. Raises `DataError`, which names every invalid field."""
+        """Return the record of a JSON value. Raises `DataError`, which names the first five invalid fields.
+
+        `where` is the place in the error, such as a file; empty if unknown.
+        """
         try:
             return cls.model_validate(value)
         except ValidationError as error:
@@ -56,7 +59,10 @@ _MAX_CACHED_CHARACTERS = 1_000
 
 @lru_cache(256)
 def _find_first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the first absent name with the key that resembles it, or None; cached, since lines of a file have the same keys."""
+    """Return the first of `names` that is absent from `keys`, and the key that resembles it; None without a typo.
+
+    Cached, since lines of a file have the same keys.
+    """
     for name in names:
         typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
@@ -111,7 +117,11 @@ class RestaurantRecord(Record):
         return {**(self.model_extra or {}), **(self.business or {})}
 
     def deduplicate(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
-        """Return a copy with the first review of each id. Under `fail` a duplicate raises `DataError`, with its `place_of`."""
+        """Return a copy with the first review of each id, or the restaurant itself without duplicates.
+
+        Under the policy `fail` a duplicate raises `DataError`, which names both reviews by `place_of`, a function of
+        positions.
+        """
         ids = [review.review_id for review in self.reviews]
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):
@@ -161,7 +171,10 @@ class RowsReviews(Record):
     duplicates: NonNegative = 0
 
     def counts(self, rows: int) -> ReviewCounts:
-        """Return the counts as results have them. Raises `ValueError` if they contradict each other or the number of `rows`."""
+        """Return the counts as results have them.
+
+        Raises `ValueError` if they contradict each other or the number of `rows`.
+        """
         key = "relevant" if self.sampled is None else "sampled"
         attempted = self.relevant if self.sampled is None else self.sampled
         if not self.extracted == rows == attempted - self.failed:
@@ -220,7 +233,11 @@ class RestaurantRows(NamedTuple):
 
     @classmethod
     def read(cls, value: dict[str, Any]) -> RestaurantRows:
-        """Return the rows of a line's object. Raises `DataError`, which names every invalid field."""
+        """Return the rows of a line's object; without `reviews`, the counts are the number of rows.
+
+        Ignores unknown keys. Raises `DataError`, which names the invalid fields, also if the counts of `reviews` do not
+        match the rows.
+        """
         business_id = value.get("business_id")
         context = value.get("context")
         rows = value.get("rows")
@@ -237,7 +254,10 @@ class RestaurantRows(NamedTuple):
         return cls.from_parts(business_id, context, rows, rest)
 
     def deduplicate(self) -> RestaurantRows:
-        """Return a copy with the first row of each id; dropped rows move from the other counts to that of duplicates."""
+        """Return a copy with the first row of each id; dropped rows move from the other counts to that of duplicates.
+
+        Rows without an id are never duplicates.
+        """
         rows = drop_duplicates(self.rows, review_ids(self.rows), "first", str)
         return self._replace(rows=rows, reviews=self.reviews.subtract_duplicates(len(self.rows) - len(rows)))
 
@@ -361,7 +381,7 @@ class SocialGraph(Record):
 
 
 def _require_comparable(values: dict[str, Any]) -> None:
-    """Raise `ValueError` for a value that cannot be compared."""
+    """Raise `ValueError`, with the name of the value, for the first of `values` that requests cannot compare."""
     for name, value in values.items():
         reason = _why_incomparable(value)
         if reason:

@@ -35,7 +35,10 @@ class ReviewCounts:
     """The number of reviews left out because an earlier one has their id; they are in no other count."""
 
     def subtract_duplicates(self, number: int) -> ReviewCounts:
-        """Return the counts after `number` extracted reviews turned out to be duplicates, which no other count includes."""
+        """Return counts in which `number` extracted reviews are duplicates: fewer reviews in all other counts.
+
+        Failed reviews and the counts by source stay as they are.
+        """
         if not number:
             return self
         sampled = None if self.sampled is None else self.sampled - number
@@ -111,7 +114,7 @@ class Result:
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line's object."""
+        """Return the line's object: `error` if the restaurant failed, else `output`, and no members that are None."""
         reported = {"output": self.output} if self.error is None else {"error": self.error}
         optional = {
             "reviews": self.reviews and self.reviews.to_json(), "steps": self.steps, "evidence": self.evidence,
@@ -121,7 +124,7 @@ class Result:
         return {"business_id": self.business_id, "name": self.name, "task": self.task, **reported, **present}
 
     def to_line(self) -> str:
-        """Return the JSON of the line's object, faster than by encoding the object."""
+        """Return the JSON of the object of `to_json`, without a line end, faster than by encoding the object."""
         name = "null" if self.name is None else encode_string(self.name)
         line = f'{{"business_id": {encode_string(self.business_id)}, "name": {name}, "task": {encode_string(self.task)}'
         if self.error is not None:
@@ -165,7 +168,7 @@ class Failures:
     """A restaurant with two lines, and the places of both."""
 
     def add(self, place: str, reason: str) -> None:
-        """Add a failure."""
+        """Add a failure, as the line `place: reason`."""
         self.lines.append(f"{place}: {reason}")
 
     def add_unreadable(self, place: str, reason: str) -> None:
@@ -372,7 +375,8 @@ class Extractor(Protocol):
 def truncate_review(text: str, handling: nodes.ReviewHandling | None) -> str | None:
     """Return the part of a review that is extracted; None if the seed rejects a review of this length.
 
-    `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
+    Without `handling` the whole text is returned. `truncate_head` keeps the head, `truncate_tail` the tail,
+    `truncate_middle` both ends. Lengths are characters.
     """
     if handling is None or len(text) <= handling.max_length:
         return text

@@ -23,13 +23,16 @@ _SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
 def check_suffix(path: str) -> None:
-    """Raise `UnreadableError` for a file that would be of no known format."""
+    """Raise `UnreadableError` unless the path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`."""
     if not path.endswith(_SUFFIXES):
         raise UnreadableError(f"cannot write {path}: results go into a file that ends in {', '.join(_SUFFIXES)}")
 
 
 def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches of results. Raises `UnreadableError` if the file cannot be written."""
+    """Write batches of results to a file that replaces an old one: Parquet, CSV or JSON Lines, as its suffix says.
+
+    Iterates over `batches`. Raises `UnreadableError` if the file cannot be written.
+    """
     if path.endswith(".parquet"):
         with open_replacement(Path(path)) as file:
             _write_parquet(file, batches, schema)
@@ -38,7 +41,10 @@ def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
 
 
 def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    """Write results as CSV or JSON Lines. Raises `UnreadableError` if the file cannot be written."""
+    """Write results to a file that replaces an old one: CSV if its name ends in `.csv`, otherwise JSON Lines.
+
+    `names` are the columns of each of `values`. Raises `UnreadableError` if the file cannot be written.
+    """
     with open_replacement(Path(path)) as file:
         format_lines = _csv_lines if path.endswith(".csv") else _json_lines
         for line in format_lines(names, values):
@@ -46,7 +52,10 @@ def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]
 
 
 def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[Sequence[Any]], metadata: Any) -> Any:
-    """Build an Arrow table of results. `kinds` are the types of outputs; the columns have the types of `Plan.schema`."""
+    """Build an Arrow table of results. `kinds` are the types of outputs; the columns have the types of `Plan.schema`.
+
+    Reads all of `values`, whose members are in the order of `names`. `metadata` are those of the schema.
+    """
     import pyarrow as pa
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
@@ -61,7 +70,7 @@ def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable
 
 
 def merge_batches(batches: Iterable[Any], schema: Any) -> Any:
-    """Return the batches as one table with the metadata of `schema`."""
+    """Return the batches, all of which are read, as one Arrow table with the metadata of `schema`."""
     import pyarrow as pa
 
     return pa.Table.from_batches(batches, schema.remove_metadata()).replace_schema_metadata(schema.metadata)
@@ -106,7 +115,7 @@ def _build_array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches in row groups of equal size; strings except the key are dictionary-encoded."""
+    """Write batches to an open file in row groups of 100,000 lines; strings except the key are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -117,7 +126,7 @@ def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
 
 
 def _group_batches(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield tables of whole row groups, except the last."""
+    """Yield tables whose lines are a multiple of 100,000, except the last, from batches of any size."""
     import pyarrow as pa
 
     pending: list[Any] = []
@@ -136,6 +145,7 @@ def _group_batches(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _read_lines(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield each line of the batches as a tuple of the values of the columns `names`."""
     for batch in batches:
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
@@ -149,6 +159,7 @@ def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterato
 
 
 def _json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield a line of JSON for each of `values`, with evidence as an object."""
     for line in values:
         record = dict(zip(names, line, strict=True))
         if record.get("evidence") is not None:

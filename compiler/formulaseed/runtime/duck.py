@@ -149,7 +149,7 @@ class DuckSession:
         """Open a path, a table of the database or a table in memory; `name` is `rows` or `contexts`.
 
         An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no
-        table, `UnreadableError` for a path whose suffix is unknown.
+        table, `UnreadableError` for an unknown suffix.
         """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
@@ -269,9 +269,9 @@ def _read_batches(reader: Any) -> Iterator[Any]:
 
 
 def _read_file(path: str) -> str:
-    """Return the SQL that reads a file, or all Parquet files of a folder; `.gz` may follow the suffix.
+    """Return the SQL that reads a file, or a folder of Parquet files.
 
-    Raises `UnreadableError` for an unknown suffix. Does not open the file.
+    Raises `UnreadableError` for an unknown suffix.
     """
     path = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
     plain_path = path.removesuffix(".gz")
@@ -383,10 +383,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """Replace errors of DuckDB in a `with` block: raise `UnreadableError` or `DataError`.
-
-    `UnreadableError` is for files, tables, memory and settings, `DataError` for all else.
-    """
+    """Raise `UnreadableError` (files, tables, memory, settings) or `DataError` in place of an error of DuckDB."""
     import duckdb
 
     try:

@@ -75,7 +75,10 @@ def module_from_file(path: Path) -> GeneratedModule:
 
 
 def read_module(path: Path) -> str:
-    r"""Return the text of a module's file with line ends as `\n`. Raises `UnreadableError` unless it is a regular UTF-8 file."""
+    """Return the text of a module's file, with every line end as a line feed.
+
+    Raises `UnreadableError` unless it is a regular file of UTF-8 that is not too large.
+    """
     try:
         source = read_whole(path, MODULE_BYTES, regular=True).decode()
     except UnicodeDecodeError as error:

@@ -45,7 +45,10 @@ class ReviewSource:
         return join_files(restaurants, open_lines(self.reviews, "reviews"), failures, duplicates=self.duplicates)
 
     def read_reviews(self, sample: Sample | None = None) -> Iterator[list[ReviewInput]]:
-        """Read the reviews to extract from the start, a list for each restaurant; only those in `sample` if that is given."""
+        """Read the reviews to extract from the start, a list for each restaurant.
+
+        With `sample`, only its reviews are read; with None the sample of the options applies, if there is one.
+        """
         options = self.options if sample is None else replace(self.options, sample=sample)
         return reviews_to_extract(self.evaluator, self.read_restaurants(), options)
 

@@ -99,9 +99,9 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 
 
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
-    """Report an unexpected exception in `problems` as a bug of formulaseed, at the document's beginning.
+    """Report an unexpected exception in `problems` as a bug of formulaseed.
 
-    The traceback is printed if FORMULASEED_DEBUG is 1.
+    Prints its traceback if FORMULASEED_DEBUG is 1.
     """
     _print_traceback(error)
     problems.report(catalogue.internal_error(document.source, catalogue.describe_failure(error)))

@@ -93,9 +93,10 @@ def parse_lines(
 
 
 def open_lines(source: Lines, name: str) -> Iterator[InputLine]:
-    """Open a file and return its lines; objects in memory or the rows of a data frame become lines of the file `<name>`.
+    """Open a file and return its lines; objects in memory, or rows of a data frame, are lines of the file `<name>`.
 
-    Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
+    `name` is also the kind of the data, if it is one of `file_kinds.KINDS`. Raises `DataError` for any other source,
+    `UnreadableError` for a file that cannot be opened, and during iteration as `read_lines` does.
     """
     kind = name if name in KINDS else None
     if isinstance(source, str | os.PathLike):
@@ -121,7 +122,11 @@ def is_lines(value: object) -> bool:
 
 
 def keep_lines(lines: Lines, kind: str) -> Lines:
-    """Return lines that can be read again: an iterator as a list, a reader of a data frame as a table, a path as it is."""
+    """Return lines that can be read again: an iterator as a list, a data frame as a table, the rest unchanged.
+
+    Reads the iterator or the frame to its end. `kind` names the data in errors; raises `DataError` for an unusable
+    frame.
+    """
     if isinstance(lines, str | os.PathLike):
         return lines
     if is_frame(lines):
@@ -138,7 +143,7 @@ def is_frame(value: object) -> bool:
 
 
 def _encode_line(value: object, name: str, number: int) -> InputLine:
-    """Return the line of an object in memory; its content is an error if the object is not JSON."""
+    """Return the line of an object in memory; its content is a `DataError` if `value` is no object or not JSON."""
     if not isinstance(value, Mapping):
         return InputLine(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:

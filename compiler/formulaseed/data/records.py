@@ -87,12 +87,15 @@ class ReviewRecord(Record):
         return date
 
     def facts(self) -> dict[str, object]:
-        """Return the facts that an extractor may use in addition to the text; None for those that the line lacks."""
+        """Return the date, stars and useful votes, for an extractor to use with the text; None for missing ones."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
     def meta(self) -> dict[str, Any]:
-        """Return the metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
+        """Return the metadata as rows have it: undeclared fields, members of `user` as `user_…`, and the date.
+
+        The date has no time. Undeclared fields take precedence over those of the user.
+        """
         extra = self.model_extra or {}
         user = {f"user_{name}": value for name, value in (self.user or {}).items()}
         date = {} if self.date is None else {"date": self.date[:10]}

@@ -182,7 +182,7 @@ class Failures:
         self.add(place, reason)
 
     def note_restaurant(self, place: str, business_id: str) -> None:
-        """Note the line of a restaurant that is evaluated; a second line of the same restaurant becomes a warning."""
+        """Note the line of a restaurant that is evaluated; a second line of the same restaurant is a warning later."""
         first = self._restaurants.setdefault(business_id, place)
         if first != place:
             self._repeated.append((business_id, first, place))
@@ -240,7 +240,7 @@ class ResultCounts:
         reviews: ReviewCounts | None,
         output: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a restaurant: its error if it failed, its numbers of reviews and its outputs if it has them."""
+        """Add a restaurant: its error, its numbers of reviews and its outputs, each None if it has none."""
         self.restaurants += 1
         if error is not None:
             self.failed += 1
@@ -255,7 +255,11 @@ class ResultCounts:
             self._add_verdicts(output)
 
     def _add_verdicts(self, output: Mapping[str, Any]) -> None:
-        """Count the strings and booleans of a restaurant's outputs; the first output decides which are verdicts."""
+        """Count the strings and booleans of a restaurant's outputs.
+
+        The first restaurant decides which outputs count, by having no number there. Counting stops for an output with
+        more than 12 different values.
+        """
         if self._names is None:
             self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
         for name in self._names:
@@ -274,7 +278,10 @@ class ResultCounts:
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
     def lines(self) -> list[str]:
-        """Return a line with the frequencies of each output's verdicts, and one with those of errors, most frequent first."""
+        """Return a line of frequencies for each output's verdicts, then one for errors, the most frequent first.
+
+        Outputs with more than 12 different values have no line, nor have errors if there are none.
+        """
         verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= _MAX_VERDICTS]
         return [
             f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in counts.most_common())
@@ -317,7 +324,10 @@ class Quote:
 
 
 def find_quote(quote: str, text: str) -> Quote:
-    """Return the quote with its offsets in the text, or with None if it is not there; any white space matches any other."""
+    """Return the quote with its offsets in the text, or None for both if it is not there.
+
+    Any white space matches any other. The first occurrence counts. A blank quote is never found.
+    """
     line = one_line(quote)
     text_line = one_line(text)
     offset = text_line.find(line) if line else -1

@@ -104,7 +104,7 @@ def skip_pandas() -> None:
 
 
 def _build_array(column: Sequence[Any], kind: Any) -> Any:
-    """Return an array of the Arrow type `kind`; a map is made from a dictionary, a float also from an integer."""
+    """Return an array of the Arrow type `kind`, from dictionaries for a map, from integers or floats for a float."""
     import pyarrow as pa
 
     if pa.types.is_map(kind):

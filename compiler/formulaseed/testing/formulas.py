@@ -47,7 +47,7 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """True for integers and numbers."""
+        """True for the kinds `integer` and `number`."""
         return self.kind in ("integer", "number")
 
 
@@ -157,7 +157,7 @@ def _calls(function: Function) -> list[Form]:
 
 
 def _logical_forms(kind: str) -> list[Form]:
-    """Return forms that combine values of a kind by `and`, by `or`, and by `if`."""
+    """Return forms that combine values of a kind, a letter of `FormulaWriter.places`, by `and`, `or` and `if`."""
     both = f"{{{kind}:not}}"
     either = f"{{{kind}:and}}"
     forms = [(" and ".join([both] * count), "and") for count in (2, 3)]
@@ -231,7 +231,10 @@ class FormulaWriter(Chooser):
         self.nullables = [v for v in variables if v.nullable]
 
     def form(self, groups: Forms, depth: int) -> Piece:
-        """Choose a group, then a form of the group, and return a piece of that form; a string is the name of a method."""
+        """Draw a form of one of the groups, and return a piece of that form, nested less deep than `depth`.
+
+        A form that is a string is the name of a method to call.
+        """
         chosen = self.choose(self.choose(groups))
         if isinstance(chosen, str):
             piece: Piece = getattr(self, chosen)(depth - 1)
@@ -239,7 +242,10 @@ class FormulaWriter(Chooser):
         return self.fill(chosen, depth - 1)
 
     def fill(self, form: Form, depth: int, **pieces: Piece) -> Piece:
-        """Return the form with `pieces` in the places of their letters, and new pieces in all other places."""
+        """Return the form with `pieces` in the places of their letters, and newly drawn pieces in all other places.
+
+        The places of a capital letter share one piece.
+        """
 
         def fill_place(place: re.Match[str]) -> str:
             letter = place[1]
@@ -251,7 +257,10 @@ class FormulaWriter(Chooser):
         return Piece(_PLACE.sub(fill_place, form[0]), _LEVELS[form[1]])
 
     def use(self, variable: Variable, default: str) -> Piece:
-        """Return a variable as a value; one that may be null is guarded, with `default` in its place, or sometimes not."""
+        """Return a variable as a value; if it may be null, in a guard that replaces null by the text `default`.
+
+        In some cases a variable that needs no guard is returned without one.
+        """
         name = variable.text
         if not variable.nullable or (not variable.needs_guard and self.one_in(8)):
             return Piece(name, values=variable.values)
@@ -271,7 +280,7 @@ class FormulaWriter(Chooser):
     # --- numbers
 
     def number(self, depth: int) -> Piece:
-        """Return a number that is not null."""
+        """Return a number that is not null; without `depth` left, a variable or a literal."""
         return self.form(self.numbers, depth) if depth > 0 else self.plain(depth)
 
     def number_or_null(self, depth: int) -> Piece:
@@ -282,7 +291,10 @@ class FormulaWriter(Chooser):
         return self.fill((self.choose(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
 
     def positive(self, depth: int) -> Piece:
-        """Return a number, but no constant of 0 or less, which the checker rejects as a divisor or in a logarithm."""
+        """Return a number to divide by or to take a logarithm of; a constant is always more than 0.
+
+        The checker rejects other constants. A number with a variable may still be 0 or less.
+        """
         number = self.number(depth)
         return Piece(self.choose(POSITIVE)) if number.is_constant else number
 
@@ -293,7 +305,7 @@ class FormulaWriter(Chooser):
         return Piece(self.choose(_EXPONENTS), UNARY)
 
     def plain(self, depth: int) -> Piece:
-        """Return a numeric variable or a literal."""
+        """Return a numeric variable, guarded if it may be null, or a literal; `depth` is not used."""
         if self.numeric and not self.one_in(3):
             variable = self.choose(self.numeric)
             return self.use(variable, self.choose(PLAIN[:9]) if variable.nullable else "")
@@ -306,6 +318,7 @@ class FormulaWriter(Chooser):
         return self.form(_STRINGS if depth > 0 else _STRINGS[:3], depth)
 
     def _string_literal(self, depth: int) -> Piece:
+        """Return a short random string as a literal; `depth` is not used."""
         return string_literal(self.draw(SHORT_STRINGS))
 
     def _string_variable(self, depth: int) -> Piece:

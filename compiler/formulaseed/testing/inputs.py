@@ -35,7 +35,10 @@ class Restaurant(NamedTuple):
 
 
 def restaurants(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[Restaurant]:
-    """Return a strategy for restaurants: rows, a context and parameters for one evaluation."""
+    """Return a strategy for restaurants: rows, a context and parameters for one evaluation, all plausible.
+
+    With `wild` they are any that the seed accepts. Raises `SeedError` for a seed with errors.
+    """
     return st.builds(
         Restaurant,
         rows=rows(seed, wild=wild),
@@ -83,9 +86,9 @@ def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Search
 
 
 def _move_some_to_paths(program: nodes.Program, context: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Return copies of a context in which some of the fields with a path are there, written as Yelp does or as plain JSON.
+    """Return a strategy for copies of a context in which some fields with a path have moved to their path.
 
-    A field stays if another field has the same path.
+    The moved values are written as Yelp does or as plain JSON. A field stays if another field has the same path.
     """
     counts = Counter(field.path for field in program.context)
     fields = [field for field in program.context if field.path and counts[field.path] == 1 and field.name in context]
@@ -122,7 +125,11 @@ def _write_as_yelp(value: Any) -> Any:
 
 
 def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
-    """Return objects with the fields of a kind, except those in `without`; wild ones may have a field with an unknown name."""
+    """Return a strategy for objects with the fields of a kind, except those in `without`.
+
+    Wild objects have all fields, and maybe one with an unknown name; others only the fields that steps use. A field
+    that is nullable or has a default may be missing or null.
+    """
     required: dict[str, st.SearchStrategy[Any]] = {}
     optional: dict[str, st.SearchStrategy[Any]] = {}
     fields: Mapping[SymbolKind, Sequence[nodes.ExtractionField | nodes.InputField]] = {
@@ -178,7 +185,7 @@ def _add_date(
     days: st.SearchStrategy[datetime.date],
     combinations: st.SearchStrategy[tuple[str, ...]],
 ) -> dict[str, Any]:
-    """Return metadata with the fields of one combination, all of the same day."""
+    """Draw metadata, and return a copy with the fields of one combination of year, month and date, of the same day."""
     meta = draw(metas)
     day = draw(days)
     parts = {"date": day.isoformat(), "year": day.year, "month": day.month}
@@ -187,5 +194,5 @@ def _add_date(
 
 @st.composite
 def _number_rows(draw: st.DrawFn, rows: st.SearchStrategy[list[JsonRow]]) -> list[JsonRow]:
-    """Return rows with the review ids r1, r2 and so on."""
+    """Draw rows, and return copies with the review ids r1, r2 and so on."""
     return [{"review_id": f"r{index}", **row} for index, row in enumerate(draw(rows), 1)]

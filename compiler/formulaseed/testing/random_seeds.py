@@ -35,14 +35,15 @@ _ORDER_OPERATORS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), 
 def seeds(*, max_steps: int = 10, formulas: type[FormulaWriter] = FormulaWriter) -> st.SearchStrategy[JsonObject]:
     """Return a strategy for seeds without errors, as JSON objects, with all operations, operators and functions.
 
-    `formulas` is the class that writes the formulas. The evaluation of a seed may fail for some rows, for example with a division
-    by zero.
+    A seed has at most `max_steps` steps, and maybe one more. `formulas` is the class that writes the formulas. The
+    evaluation of a seed may fail for some rows, for example with a division by zero.
     """
     return _seeds(max_steps, formulas)
 
 
 @st.composite
 def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> JsonObject:
+    """Draw a seed without errors. Raises `AssertionError`, a bug of this package, if the checker finds one in it."""
     chooser = Chooser(draw)
     seed: JsonObject = {"task_name": chooser.choose(_TASK_NAMES)}
     if chooser.one_in(2):
@@ -81,7 +82,7 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
 def _assume_valid(seed: JsonObject) -> None:
     """Make Hypothesis drop a seed with an operation that can only fail. Raises `AssertionError` for any other error.
 
-    Any other error is a bug of this package.
+    Any other error is a bug of this package, and the assertion has the seed and its errors.
     """
     errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
     bugs = [(d.code, d.pointer, d.message) for d in errors if d.code != "FS306"]
@@ -100,7 +101,10 @@ class ConditionWriter(Chooser):
         self.parameters = parameters
 
     def where(self, variables: Sequence[Variable], filters: Sequence[str], least: int = 0) -> JsonObject:
-        """Return a condition object with at least `least` and at most 3 tests; its names have prefixes."""
+        """Draw a condition object with `least` to 3 tests of the variables and filters; empty if there are neither.
+
+        Its keys are names with a prefix. Fewer tests result if the same subject is drawn twice.
+        """
         subjects: list[Variable | str] = [*variables, *filters]
         tests: JsonObject = {}
         if not subjects:
@@ -116,7 +120,10 @@ class ConditionWriter(Chooser):
         return tests
 
     def _test(self, variable: Variable) -> Any:
-        """Return the value of a variable's key in a condition object: a literal, the name of a parameter, or tests."""
+        """Draw the value of a variable's key in a condition object: a literal, the name of a parameter, or tests.
+
+        Only a nullable variable is compared with None.
+        """
         if variable.nullable and self.one_in(3):
             return self.choose([None, {"!=": None}])
         forms: list[tuple[str, ...]] = [("equal",), ("!=",), ("in",), ("in",)]
@@ -187,6 +194,7 @@ class StepWriter(Chooser):
         self.steps.append({"name": name, "op": op, **parts})
 
     def _where(self, least: int = 0) -> JsonObject:
+        """Draw a condition object with at least `least` tests, over fields of reviews and filters, sometimes inputs."""
         subjects = [*self.reviews]
         if self.one_in(4):
             subjects += self.inputs
@@ -197,7 +205,7 @@ class StepWriter(Chooser):
         return self.formulas(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
 
     def _filter(self, name: str) -> None:
-        """Append a filter by a formula or by conditions, and add it to `filters`."""
+        """Append a filter, by a formula or by conditions, and add its name to `filters`."""
         if self.one_in(3):
             self._add(name, "define_filter", expr=self._per_review(()).condition_or_null(DEPTH - 1).text)
         else:
@@ -212,6 +220,7 @@ class StepWriter(Chooser):
         self.filters.append(name)
 
     def _count(self, name: str) -> Variable:
+        """Append a count, with or without conditions, and add it to `counts`. Returns its variable."""
         where = self._where()
         self._add(name, "count")
         if where or self.one_in(2):
@@ -220,13 +229,17 @@ class StepWriter(Chooser):
         return Variable(name, "integer")
 
     def _sum(self, name: str) -> Variable:
+        """Append a sum of a formula over some reviews, and return its variable."""
         writer = self._per_review(self.values)
         write = writer.number_or_null if writer.nullables and self.one_in(6) else writer.number
         self._add(name, "sum", expr=write(DEPTH - 1).text, where=self._where())
         return Variable(name, "number")
 
     def _extreme(self, name: str) -> Variable:
-        """Append a maximum, minimum or mean, often over the reviews that a step before it counts."""
+        """Append a maximum, minimum or mean, and return its variable, which needs a guard without a default.
+
+        The reviews are often among those that an earlier step counts.
+        """
         where = self._where()
         counted_by = ""
         if self.counts and self.one_in(2):
@@ -245,15 +258,18 @@ class StepWriter(Chooser):
         return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
 
     def _flag(self, name: str) -> Variable:
+        """Append an `any` or `all` of a condition over some reviews, and return its variable."""
         condition = self._per_review(()).condition_or_null(DEPTH - 1)
         self._add(name, self.choose(["any", "all"]), expr=condition.text, where=self._where())
         return Variable(name, "boolean")
 
     def _distinct(self, name: str) -> Variable:
+        """Append a count of a field's distinct values over some reviews, and return its variable."""
         self._add(name, "count_distinct", field=self.choose(self.reviews).text, where=self._where())
         return Variable(name, "integer")
 
     def _writer(self) -> FormulaWriter:
+        """Return a writer of formulas over the steps so far and the restaurant's inputs."""
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
     def _expr(self, name: str) -> Variable:
@@ -278,12 +294,16 @@ class StepWriter(Chooser):
         return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(integers_below(most - least + 1)))]
 
     def _const(self, name: str) -> Variable:
+        """Append a constant, and return its variable."""
         kind, values = self._literals(1, 1)
         self._add(name, "const", value=values[0])
         return _variable_of(name, kind, values)
 
     def _lookup(self, name: str) -> Variable:
-        """Append a lookup of a string, or a constant if there is no string to look up."""
+        """Append a lookup of a string in a table, or a constant if there is no string to look up. Returns the variable.
+
+        The lookup may have no default, and then fails for other strings.
+        """
         strings = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
         sources = [v for v in strings if v.values is None or any(v.values)]
         if not sources:
@@ -302,7 +322,10 @@ class StepWriter(Chooser):
         return _variable_of(name, kind, [*table.values(), *default.values()])
 
     def _key(self, source: Variable, match: str) -> str:
-        """Return a key of a table that matches a value of the source, as far as its values are known."""
+        """Draw a key of a table that matches a value of `source`, or any key if its values are not known.
+
+        `match` is the mode of the lookup: for `exact` the key is a value, otherwise the end of one.
+        """
         if source.values is None:
             return self.draw(_KEYS)
         key = self.choose([value for value in source.values if value])
@@ -325,7 +348,7 @@ class StepWriter(Chooser):
         return _variable_of(name, kind, values)
 
     def _when(self, writer: FormulaWriter, source: Variable) -> str:
-        """Return a test without its left operand, which is the source of the `case`."""
+        """Draw the test of a rule without its left operand, which is the `source` of the `case`."""
         forms = _WHENS[source.kind]
         if source.nullable and self.one_in(3):
             forms = ("== None", "!= None")
@@ -337,6 +360,6 @@ class StepWriter(Chooser):
 
 
 def _variable_of(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:
-    """Return the variable of a step whose values are these literals."""
+    """Return the variable of the step `name`, whose values are these literals; nullable if None is among them."""
     strings = tuple(value for value in values if isinstance(value, str))
     return Variable(name, kind, tuple(dict.fromkeys(strings)) if kind == "string" else None, nullable=None in values)

@@ -38,19 +38,23 @@ def as_fragment(blocks: Iterable[Block]) -> str:
 
 
 def as_page(title: str, blocks: Iterable[Block]) -> str:
-    """Return the blocks as a complete page. Its heading is `title`, unless a `Title` block is among the blocks."""
+    """Return the blocks as a complete HTML page. Its heading is `title`, unless a `Title` block is among the blocks."""
     all_blocks = [*blocks]
     has_title = any(isinstance(block, Title) for block in all_blocks)
     return render_template("document.html.j2", title=title, has_title=has_title, blocks=all_blocks, policy="")
 
 
 def render_template(name: str, **values: object) -> str:
-    """Render a template of `templates/pages/`. Raises Jinja's `UndefinedError` if it uses a value that is not passed."""
+    """Render a template of `templates/pages/`; strings are escaped.
+
+    Raises Jinja's `UndefinedError` if the template uses a value that is not passed, `TemplateNotFound` for an unknown
+    name.
+    """
     return _environment().get_template(name).render(**values)
 
 
 def render_report(**values: object) -> str:
-    """Render the page of a report. Its content security policy allows the page's own script and no other."""
+    """Render the page of a report; `values` are those of its template. Only the page's own script may run in it."""
     script = render_template("report.js")
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
     return render_template("report.html.j2", script=script, policy=f"; script-src 'sha256-{fingerprint}'", **values)
@@ -70,7 +74,7 @@ class PackedParts:
         self._separator = ","
 
     def to_base64(self) -> str:
-        """Return the JSON array of all parts, compressed by gzip, in Base64. Closes the collection: `add` fails afterwards."""
+        """Return the JSON array of all parts, compressed by gzip, in Base64. Call it once: `add` fails afterwards."""
         self._file.write(b"[]" if self._separator == "[" else b"]")
         self._file.close()
         return b64encode(self._packed.getvalue()).decode()
@@ -90,7 +94,10 @@ class _Branch:
 
 
 def _nest(items: Sequence[ListItem | Card]) -> list[_Branch]:
-    """Return the items as trees: the parent of an item is the last item before it with a smaller depth."""
+    """Return the items as trees: the parent of an item is the last item before it with a smaller depth.
+
+    Items without a parent are the roots; the order stays.
+    """
     top: list[_Branch] = []
     levels = [top]
     for item in items:
@@ -109,6 +116,7 @@ def _continuation(detail: Line) -> Line:
 
 @cache
 def _environment() -> Environment:
+    """Return Jinja's environment for pages, with escaping and the filters that templates use; cached."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

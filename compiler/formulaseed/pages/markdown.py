@@ -22,6 +22,7 @@ def as_markdown(document: Iterable[blocks.Block]) -> str:
 
 
 def _render(block: blocks.Block) -> str:
+    """Return a block as Markdown, without a line end."""
     match block:
         case blocks.Title():
             return f"# {_render_part(block.text)}"
@@ -42,6 +43,7 @@ def _render(block: blocks.Block) -> str:
 
 
 def _render_item(item: blocks.ListItem | blocks.Card) -> str:
+    """Return a line of a list, indented by two spaces for each level of its depth."""
     return f"{'  ' * item.depth}- {_render_line(item.parts)}"
 
 
@@ -65,7 +67,7 @@ def _render_cell(text: str) -> str:
 
 
 def _render_line(line: blocks.Line) -> str:
-    """Return a line; a list marker at its beginning is escaped."""
+    """Return a line with its special characters escaped, also a list marker at its beginning."""
     return _LIST_MARKER.sub(r"\1\\\2", "".join(map(_render_part, blocks.line_parts(line))))
 
 

@@ -136,7 +136,10 @@ def _binary(symbol: str) -> Form:
 
 
 def _calls(function: Function) -> list[Form]:
-    """Return forms of calls of a function, with each type and number of its arguments, also as a list if it takes one."""
+    """Return forms of calls of a function, for each type and number of its arguments.
+
+    If the function may take a list, there are also forms with the arguments in a list.
+    """
     # the default is sometimes null, too, and an operand that may fail matters only if it is used
     if function.replaces_null:
         return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
@@ -248,6 +251,10 @@ class FormulaWriter(Chooser):
         """
 
         def fill_place(place: re.Match[str]) -> str:
+            """Return the text of a place's piece, in parentheses if needed.
+
+            Saves a capital letter's piece in `pieces`.
+            """
             letter = place[1]
             piece = pieces.get(letter) or self.places[letter](self, depth)
             if letter.isupper():
@@ -272,7 +279,10 @@ class FormulaWriter(Chooser):
         return Piece(text, OR if guard == _GUARDS[0] else CONDITIONAL)
 
     def condition_or_null(self, depth: int) -> Piece:
-        """Return a condition, or sometimes a variable that may be null, for a place that accepts null as false."""
+        """Return a condition, or in some cases a variable that may be null, of any type.
+
+        For places that accept null as false.
+        """
         if self.nullables and self.one_in(8):
             return Piece(self.choose(self.nullables).text)
         return self.condition(depth)
@@ -333,7 +343,7 @@ class FormulaWriter(Chooser):
         return Piece(piece.text, piece.precedence, (*variable.values, *(default.values or ())))
 
     def _one_of_two_strings(self, depth: int) -> Piece:
-        """Return a form that chooses between two strings, whose values are those of both."""
+        """Return a form that chooses between two strings. Its `values` are those of both, or None if unknown."""
         x = self.string(depth)
         y = self.string(depth)
         piece = self.fill(self.choose(_STRING_CHOICES), depth, x=x, y=y)

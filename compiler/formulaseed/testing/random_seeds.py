@@ -179,7 +179,10 @@ class StepWriter(Chooser):
         self.steps: list[JsonObject] = []
 
     def write(self, name: str) -> None:
-        """Append a step with this name and a random operation."""
+        """Append a step with this name and a random operation to `steps`.
+
+        Adds its variable to `values`, unless it is a filter.
+        """
         operations: list[Callable[[str], Variable | None]] = [
             self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
             self._filter, self._count, self._expr, self._sum, self._flag, self._distinct,
@@ -236,9 +239,10 @@ class StepWriter(Chooser):
         return Variable(name, "number")
 
     def _extreme(self, name: str) -> Variable:
-        """Append a maximum, minimum or mean, and return its variable, which needs a guard without a default.
+        """Append a maximum, minimum or mean of a field or a formula, and return its variable.
 
-        The reviews are often among those that an earlier step counts.
+        The reviews are often among those that an earlier step counts. Without a default, the variable may be null and
+        needs a guard.
         """
         where = self._where()
         counted_by = ""
@@ -273,7 +277,10 @@ class StepWriter(Chooser):
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
     def _expr(self, name: str) -> Variable:
-        """Append a formula of some type, which may be null if it is a number."""
+        """Append a formula that is a number, a boolean or a string, and return its variable.
+
+        Only a number may be null.
+        """
         writer = self._writer()
         kind, write, depth = self.choose(
             [
@@ -332,6 +339,10 @@ class StepWriter(Chooser):
         return key if match == "exact" else key[self.draw(integers_below(len(key))) :]
 
     def _case(self, name: str) -> Variable:
+        """Append a `case` whose results are literals of one kind, and return its variable.
+
+        Its rules test any conditions, or a source; its last rule is an `else`, and one result may be null.
+        """
         kind, values = self._literals(1, 4)
         writer = self._writer()
         sources = [v for v in writer.variables if not v.needs_guard]

@@ -33,7 +33,7 @@ STRINGS: st.SearchStrategy[str] = st.one_of(
 def integers(
     hints: Collection[int] = (), least: int = -limits.INTEGER_MAX, most: int = limits.INTEGER_MAX
 ) -> st.SearchStrategy[int]:
-    """Return a strategy for integers between two bounds: small ones, the hints and their neighbours, edge cases, any."""
+    """Return a strategy for integers from `least` to `most`: small ones, near the hints, edge cases, any."""
     near = sorted({hint + step for hint in hints for step in (-1, 0, 1)})
     edges = [sign * edge for edge in EDGE_INTEGERS for sign in (1, -1)]
     pools = _sample_between(((0, 1, 2, 3, 4, 5, 7, 10, -1, -2, 100, 2023), near, near, edges), least, most)

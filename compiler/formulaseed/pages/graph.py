@@ -77,7 +77,7 @@ def build_graph(program: nodes.Program) -> Graph:
 
 
 def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
-    """Yield a node for each field and parameter that is among `used_symbols`."""
+    """Yield a node for each field and parameter in `used_symbols`, in the order of the declarations."""
     declared: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField | nodes.Parameter]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
         (SymbolKind.META, program.meta),

@@ -71,6 +71,7 @@ def _render_table(table: blocks.Table) -> str:
 
 
 def _wrap(line: blocks.Line, lead: str = "") -> str:
+    """Return a line wrapped at 100 columns, with `lead` before its first line and as many spaces before the others."""
     return textwrap.fill(
         readable("".join(blocks.line_parts(line))),
         _WIDTH,

@@ -82,9 +82,10 @@ class RowDecoder:
         return self._decoder.read(line) if self._decoder is not None else None
 
     def learn(self, line: InputLine) -> None:
-        """Expect the keys of `line` and of its first row in the following lines.
+        """Prepare to decode lines with the keys of `line` and of its first row, in place of those learned before.
 
-        Called for lines that were read as objects; after the first few such lines it does nothing.
+        For lines that were read as objects. Does nothing for a line without rows, and after the first ten calls that
+        learned.
         """
         content = line.content
         if self._remaining_shapes and not isinstance(content, DataError) and content["rows"]:
@@ -127,14 +128,20 @@ class _LineDecoder:
         self._to_tuples = _tuples_getter(sections, fields)
 
     def _set_date_parts(self, fields: _Fields, meta_keys: Collection[str]) -> None:
-        """Note whether dates are decoded, and which years and months are checked against them or derived from them."""
+        """Set which of the date, year and month are decoded, checked against the date, or derived from it.
+
+        `meta_keys` are the keys of `meta` in a row.
+        """
         parts = [name for name in _DATE_PARTS if "date" in meta_keys and ("meta", name) in fields]
         self._has_dates = bool(parts) or ("date" in meta_keys and ("meta", "date") in fields)
         self._derived_parts = [name for name in parts if name not in meta_keys]
         self._own_parts = [name for name in parts if name in meta_keys]
 
     def read(self, line: bytes) -> RestaurantRows | None:
-        """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault."""
+        """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault.
+
+        Raises nothing: reading the line as objects reports the fault.
+        """
         try:
             decoded = self._decode(line)
         except Exception:  # reading the line as objects reports the fault
@@ -160,7 +167,10 @@ class _LineDecoder:
             return None
 
     def _complete_dates(self, rows: Sequence[Any]) -> bool:
-        """Set missing years and months in `rows`. Returns False if a date is invalid or disagrees with its year or month."""
+        """Set missing years and months in the decoded `rows`.
+
+        Returns False if a date is invalid or disagrees with them.
+        """
         if not self._has_dates:
             return True
         years = _DATE_PART_CACHES["year"]
@@ -183,7 +193,11 @@ class _LineDecoder:
 def _section_types(
     fields: _Fields, section_keys: Mapping[str, Sequence[str]], has_dates: bool, derived_parts: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the msgspec type of each section of a row; values of keys that no field has may be anything."""
+    """Return the msgspec type of each section of a row, by its name; values of keys that no field has may be anything.
+
+    `section_keys` are the keys of each section. With `has_dates`, a date is a string; `derived_parts` are added to
+    `meta`.
+    """
     types = {place: _plain_type(field) for place, field in fields.items()}
     if has_dates:
         types["meta", "date"] = _annotate(str, max_length=_MAX_DATE_LENGTH)
@@ -241,7 +255,10 @@ def _attributes(struct: Any) -> dict[str, str]:
 def _tuples_getter(
     sections: Mapping[str, Any], fields: Iterable[tuple[str, str]]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[Any, ...]]]:
-    """Return a function from decoded rows to tuples of `fields`. Raises `KeyError` for a field that is in no section."""
+    """Return a function from decoded rows to tuples of `fields`, pairs of a section and a name.
+
+    Raises `KeyError` for a field that is in no section.
+    """
     names_by_section: dict[str, list[str]] = {}
     for section, name in fields:
         names_by_section.setdefault(section, []).append(name)
@@ -257,7 +274,10 @@ def _tuples_getter(
 
 
 def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the fastest function from an object of the msgspec type to the tuple of some keys' values."""
+    """Return a function from an object of the msgspec type to the tuple of the values of `keys`, at least one.
+
+    Raises `KeyError` for a key that the type does not have.
+    """
     from msgspec.structs import astuple
 
     attributes = _attributes(struct)
@@ -270,7 +290,10 @@ def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any
 
 
 def _plain_type(field: _Field) -> Any:
-    """Return the type of a field's plain values: those that `parse_row` returns unchanged."""
+    """Return the msgspec type of the values of a field that `parse_row` would return unchanged.
+
+    It includes null if the field is nullable, and the field's bounds.
+    """
     if field.ty.values is not None:
         kind: Any = Literal[field.ty.values]
     elif field.ty.is_numeric:
@@ -285,6 +308,7 @@ def _plain_type(field: _Field) -> Any:
 
 
 def _annotate(kind: type, **limits: Any) -> Any:
+    """Return a type with msgspec's `limits`, such as `ge` or `max_length`."""
     import msgspec
 
     return Annotated[kind, msgspec.Meta(**limits)]

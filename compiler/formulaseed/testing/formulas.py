@@ -129,7 +129,7 @@ _PLACE = re.compile(r"\{(\w)(?::(\S+?))?\}")
 
 
 def _binary(symbol: str) -> Form:
-    """Return the form of an arithmetic operator. Divisors and bases are seldom 0, and most exponents are small."""
+    """Return the form of the arithmetic operator `symbol`; divisors are seldom 0, and exponents mostly small."""
     left, right = (_LEVEL_NAMES[level] for level in operand_precedences(symbol))
     operands = {"**": ("d", "e"), "+": ("n", "n"), "-": ("n", "n")}.get(symbol, ("d", "d"))
     return f"{{{operands[0]}:{left}}} {symbol} {{{operands[1]}:{right}}}", _LEVEL_NAMES[OPERATORS[symbol].precedence]

@@ -115,7 +115,7 @@ def has_text(path: Path, text: str) -> bool | None:
 def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
     """Write `text` to a file, or replace it, as `open_replacement` does; compressed if its name ends in `.gz`.
 
-    Raises `UnreadableError` if the file cannot be written.
+    `through_link` is as there. Raises `UnreadableError` if the file cannot be written.
     """
     data = text.encode()
     if path.suffix == ".gz":

@@ -22,7 +22,7 @@ def as_markdown(document: Iterable[blocks.Block]) -> str:
 
 
 def _render(block: blocks.Block) -> str:
-    """Return a block as Markdown, without a line end."""
+    """Return a block as Markdown without a line end; special characters of its strings are escaped."""
     match block:
         case blocks.Title():
             return f"# {_render_part(block.text)}"

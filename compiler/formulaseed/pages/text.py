@@ -29,7 +29,7 @@ def readable(text: str) -> str:
 
 
 def _render(block: blocks.Block) -> str:
-    """Return a block as lines of text; some blocks have blank lines around them."""
+    """Return a block as lines of text; headings, tables, changes and details also have blank lines."""
     match block:
         case blocks.Title():
             return _underline(block.text)

@@ -180,8 +180,8 @@ def open_chunks(
 ) -> Iterator[tuple[Iterator[Chunk], Any]]:
     """Provide the chunks of a key range, read lazily, and the schema of results; on exit the readers are closed.
 
-    With `is_sorted` DuckDB does not sort; `UnsortedError` is raised as soon as unsorted keys are read. Contexts join
-    the chunks unless they are None. Lines without a key are dropped and added to `counts`.
+    With `is_sorted` DuckDB does not sort; `UnsortedError` is raised as soon as unsorted keys are read. `contexts` are
+    joined to the chunks unless they are None. Lines without a key are dropped and added to `counts`.
     """
     import pyarrow as pa
 

@@ -178,7 +178,10 @@ class ModuleFile:
     """The seed's present task name; empty if the module has the same one, or if the seed is not available."""
 
     def evaluator(self, *, strict: bool = False) -> Evaluator:
-        """Return the module's evaluator; evaluation errors name their place in the seed if that is available."""
+        """Return the module's evaluator; evaluation errors name their place in the seed if that is available.
+
+        If `strict` is true, the evaluator rejects keys of `extraction` and `meta` that the seed does not know.
+        """
         if self.seed is None:
             return Evaluator(self.module, strict=strict, is_edited=bool(self.fault))
         program = None if self.fault else self.seed.program

@@ -62,11 +62,13 @@ def score(
     trace: bool = False,
     duplicates: Duplicates = "fail",
 ) -> DataFrame:
-    """Return the results of whole tables as a lazy data frame, with one line a restaurant, as `formulaseed.score` has them.
+    """Return the results of whole tables as a lazy data frame, one line a restaurant, as `formulaseed.score` has them.
 
-    A row without its restaurant is dropped. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
-    row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
-    Documentation: docs/scale.md.
+    `contexts_df` may be None if rows are nested or the seed reads no context. `order_by` is the column that orders a
+    restaurant's rows; None for `position` or `review_id`. With `trace`, results have every step, and the evidence. A
+    row without its restaurant is dropped. A restaurant that has a `review_id` twice fails; with `duplicates="first"`
+    the first row with each id counts. Raises `SeedError`, and `DataError` for columns or parameters that do not fit the
+    seed. Documentation: docs/scale.md.
     """
     loaded = documents.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
@@ -136,7 +138,10 @@ def count_duplicates(rows: DataFrame, key: str) -> int:
 
 
 def write(results: DataFrame, path: str) -> Counter[str]:
-    """Compute results, write them as a folder of Parquet files, and return the counts of restaurants and kinds of errors."""
+    """Compute results, write them as a folder of Parquet files, and return counts of restaurants and kinds of errors.
+
+    A folder that exists at `path` is replaced.
+    """
     results.write.mode("overwrite").parquet(path)
     kinds = results.sparkSession.read.parquet(path).groupBy("error_kind").count().collect()
     counts = Counter({line[0]: line[1] for line in kinds if line[0] is not None})

@@ -218,7 +218,10 @@ def _describe_missing(table: str, name: str, columns: Columns) -> str:
 
 
 def _table_field(section: str, field: nodes.ExtractionField | nodes.InputField) -> TableField:
-    """Return a field of the seed for the partition function, without a column yet."""
+    """Return a field of the seed for the partition function, without a column yet.
+
+    It is optional if the seed's field is nullable or has a default.
+    """
     from formulaseed.runtime.columns import TableField
 
     kind = _KINDS.get(field.ty.base, "string") if field.ty.values is None else "enum"
@@ -292,9 +295,9 @@ class _ColumnMatcher:
         return self._batch_columns, matched
 
     def _find_path(self, section: str, name: str, columns: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the path of a field: in the struct of its section if there is one, else the first of `columns` that exists.
+        """Return the path of a field's column: in the struct of its section, else the first of `columns` that exists.
 
-        Returns None if the table has no such column.
+        Returns None if the table has no such column. If there is such a struct, `columns` are not tried.
         """
         if self._columns.get((section,)) == "struct":
             paths: list[tuple[str, ...]] = [(section, name)]

@@ -78,7 +78,10 @@ class RowDecoder:
         self._decoder: _LineDecoder | None = None
 
     def read(self, line: bytes) -> RestaurantRows | None:
-        """Return the line's restaurant with `ParsedRows`; None if the line must be read as objects."""
+        """Return the line's restaurant with `ParsedRows`; None if the line must be read as objects.
+
+        That is so for lines unlike the learned one, and until a line was learned.
+        """
         return self._decoder.read(line) if self._decoder is not None else None
 
     def learn(self, line: InputLine) -> None:

@@ -37,7 +37,7 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 def choose_distinct(chooser: Chooser, names: Sequence[str], minimum: int, maximum: int) -> list[str]:
-    """Draw different names, between `minimum` and `maximum` of them."""
+    """Draw from `minimum` to `maximum` different names, in random order."""
     return chooser.draw(st.lists(st.sampled_from(names), min_size=minimum, max_size=maximum, unique=True))
 
 
@@ -113,7 +113,10 @@ def draw_example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:
 
 
 def declare_parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:
-    """Draw up to two parameters that a seed declares; return their declarations by name, and their variables."""
+    """Draw up to two parameters that a seed declares.
+
+    Returns their declarations by name, as JSON objects, and a variable for each.
+    """
     declarations: JsonObject = {}
     for name in choose_distinct(chooser, ("AS_OF_YEAR", "P", "limit", *HOSTILE_NAMES), 0, 2):
         kind = chooser.choose(_FIELD_TYPES[1:])

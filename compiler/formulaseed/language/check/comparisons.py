@@ -199,7 +199,7 @@ class ComparisonChecker(ABC):
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
-        """Return the result of a comparison, or None if it varies, and the reason, which may be empty."""
+        """Return the result of a comparison for all data, or None if it varies, and the reason, which may be empty."""
         if operator in ("==", "!=") and right.info.is_constant:
             results = self._results_of(left)
             if results is not None and right.info.constant not in results:
@@ -211,7 +211,7 @@ class ComparisonChecker(ABC):
         return constant_result(left, operator, right, facts), ""
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Return True if also a type checker of the generated code would see that a comparison is constant."""
+        """Return whether a type checker of the generated code would also see that a comparison is constant."""
         if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
         compared = [item.value for item in list_items(right) if isinstance(item, typed.Literal)]

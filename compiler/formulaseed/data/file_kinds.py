@@ -37,14 +37,17 @@ class FileKind(NamedTuple):
 
 
 def _any_of(*names: str) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether some keys include any of `names`."""
     return lambda keys: not keys.isdisjoint(names)
 
 
 def _all_of(*names: str) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether some keys include all of `names`."""
     return lambda keys: keys >= {*names}
 
 
 def _one_of(names: _Keys) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether there is a single key, and it is one of `names`."""
     return lambda keys: len(keys) == 1 and keys <= names
 
 

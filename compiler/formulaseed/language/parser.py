@@ -230,6 +230,7 @@ class _TreeBuilder:
         return getattr(self, f"_build_{rule}")(span, start, parts)
 
     def _build_continued_comparison(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
+        """Return the comparison of `self.subject` with `parts`, operators and operands in turn."""
         assert self.subject is not None
         return ast.Comparison(span, self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 

@@ -100,6 +100,7 @@ def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
 def _build_mistake(
     start: int, end: int, mistake: catalogue.Mistake, fix: str | None = None, is_security: bool = False
 ) -> SyntaxMistake:
+    """Return the mistake from `start` to `end`; `fix` is the text to replace it with, None without a fix."""
     code, message, help = mistake
     return SyntaxMistake(code, start, end, message, help, fix, is_security)
 

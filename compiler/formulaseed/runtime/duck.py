@@ -201,7 +201,7 @@ def open_chunks(
 
 
 def result_schema(tables: Tables, mapping: TableMapping) -> Any:
-    """Return the schema of results; reads no line."""
+    """Return the Arrow schema of results from the columns of the tables, without reading a line."""
     with _translated_errors():
         table, query = next(_build_queries(tables, mapping, ALL_KEYS, True))
         return _result_schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapping)
@@ -378,6 +378,7 @@ def _literal(value: object) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
     return str(error).split("\n")[0]
 
 

@@ -103,7 +103,10 @@ class Evaluator:
         return self.module.is_relevant(text)
 
     def row_decoder(self) -> RowDecoder | None:
-        """Return a decoder of lines of rows for `evaluate`; None if rows must be read as objects, as `strict` needs."""
+        """Return a decoder of lines of rows for `evaluate`; None if rows must be read as objects.
+
+        That is so if the evaluator is strict, its program is not known, or msgspec is not installed.
+        """
         if self._program is None or self._strict:
             return None
         return create_row_decoder(self._program)
@@ -119,9 +122,10 @@ class Evaluator:
     def evidence(
         self, rows: Iterable[JsonObject], context: JsonObject, parameters: JsonObject | None = None
     ) -> dict[str, list[str]]:
-        """Return the ids of the reviews that each aggregate counted.
+        """Return the ids of the reviews that each aggregate counted, by the aggregate's name.
 
-        Raises `DataError` for a row without a string `review_id`.
+        Missing `parameters`, or all of them if None, have their defaults. Raises `DataError` for invalid input or a row
+        without a string `review_id`, and `EvaluationError` for a step without a value.
         """
         listed_rows = list(check_rows(rows))
         ids = [_review_id(row, index) for index, row in enumerate(listed_rows)]

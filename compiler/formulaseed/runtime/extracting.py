@@ -156,11 +156,11 @@ def build_line(
     with_text: bool = False,
     write: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[ExtractedRestaurant, dict[str, Any] | None]:
-    """Return a restaurant and its line of rows, after calling `write` with the line.
+    """Return a restaurant and its line of rows, after calling `write`, unless it is None, with the line.
 
-    The line has texts, quotes and reasons only `with_text`. It is None for a restaurant that failed. If `evaluate` could
-    not read the line, or `write` raises `DataError`, the error is added to `failures` and to the restaurant that is
-    returned, and the line is None.
+    The line has texts, quotes and reasons only `with_text`. It is None for a restaurant that failed. If `evaluate`
+    could not read the line, or `write` raises `DataError`, the error is added to `failures` and to the copy of the
+    restaurant that is returned, and the line is None.
     """
     if restaurant.error is not None or restaurant.reviews is None:
         return restaurant, None

@@ -60,7 +60,7 @@ def compile_evaluator(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
     """Compile a seed in memory and return its evaluator, whose evaluation errors name their place in the seed.
 
     If `strict` is true, the evaluator rejects keys of `extraction` and `meta` that the seed does not know. Raises
-    `SeedError` if the seed has errors.
+    `SeedError` if no module can be generated from the seed.
     """
     module = module_from_source(seed.module_source, seed.task_name)
     return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
@@ -132,7 +132,10 @@ def _compile_command(source: str, path: Path) -> str:
 
 
 def _is_complete(module: GeneratedModule) -> bool:
-    """Return whether a module defines every required name, and its records have one field for each output and step."""
+    """Return whether a module defines every required name, with a value of its type.
+
+    Its records must also have one field for each output and step.
+    """
     if not all(isinstance(getattr(module, name, None), kind) for name, kind in _REQUIRED_NAMES.items()):
         return False
     for names, record in ((module.OUTPUT, "Result"), (module.STEPS, "Steps")):

@@ -47,7 +47,7 @@ def score_range(
 
     Tables that can be read twice are read as if they were sorted. If they turn out not to be, they are sorted, and
     `use` is called again with all results. `counts` are cleared before each call of `use`, and complete once it has
-    read all batches. Raises `DataError` for invalid parameters.
+    read all batches. Raises the module's `DataError` for invalid parameters.
     """
     can_reread = not any(table.once for table in tables if table is not None)
     for is_sorted in (True, False) if can_reread else (False,):
@@ -105,8 +105,8 @@ def score_ranges(
 ) -> Iterator[pa.RecordBatch]:
     """Score each range in a worker, and yield all results in the order of the ranges.
 
-    All ranges are submitted at the first result. The counts of a range are added to `counts` before its results. Raises
-    `UnreadableError` if a worker was killed, and whatever a worker raises.
+    All ranges are submitted when the first result is read. The counts of a range are added to `counts` before its
+    results are yielded. Raises `UnreadableError` if a worker was killed, and whatever a worker raises.
     """
     folders = [workers.folder / str(number) for number in range(len(key_ranges))]
     try:

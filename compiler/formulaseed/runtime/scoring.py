@@ -91,6 +91,7 @@ def score_tables(
         provenance = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
 
         def use_batches(batches: Iterator[Any], schema: Any) -> _Returned:
+            """Call `use` with the results, whose schema has their provenance, and return what it returns."""
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
         if workers is None:

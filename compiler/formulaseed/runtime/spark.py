@@ -150,7 +150,10 @@ def write(results: DataFrame, path: str) -> Counter[str]:
 
 
 def open_session() -> SparkSession:
-    """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed."""
+    """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed.
+
+    Sets `PYSPARK_PYTHON` to this interpreter in the environment, unless it is set.
+    """
     _require_packages()
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession

@@ -72,6 +72,7 @@ def formulaseed_evaluator(pytestconfig: pytest.Config) -> Callable[[str | Path],
     evaluators: dict[Path, Evaluator] = {}
 
     def load(path: str | Path) -> Evaluator:
+        """Return the evaluator of the seed or module at `path`, loaded at the first call with it."""
         full_path = pytestconfig.rootpath / path
         if full_path not in evaluators:
             evaluators[full_path] = load_evaluator(full_path)

@@ -142,11 +142,13 @@ class Values:
 
     @cached_property
     def _integers(self) -> list[int]:
+        """The numbers that the seed mentions, cut to integers; too large ones are left out."""
         literals = self._literals
         return [int(n) for n in literals if isinstance(n, int | float) and abs(n) < limits.INTEGER_MAX]
 
     @cached_property
     def _numbers(self) -> list[float]:
+        """The numbers that the seed mentions, as floats; too large ones are left out."""
         return [float(n) for n in self._literals if isinstance(n, int | float) and abs(n) <= limits.INPUT_MAX]
 
     @cached_property

@@ -44,7 +44,7 @@ class Record(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_no_typo(cls, value: Any) -> Any:
+    def _reject_typos(cls, value: Any) -> Any:
         """Raise `ValueError` for a key that resembles an absent field: a typo must not select the default."""
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         find_typo = _find_first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _find_first_typo.__wrapped__
@@ -80,7 +80,7 @@ class ReviewRecord(Record):
 
     @field_validator("date")
     @classmethod
-    def _is_iso(cls, date: str | None) -> str | None:
+    def _check_date(cls, date: str | None) -> str | None:
         """Return the date unchanged. Raises `ValueError` if it is no ISO date."""
         if date is not None and _parse_iso_date(date) is None:
             raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")

@@ -46,7 +46,7 @@ def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]
     `names` are the columns of each of `values`. Raises `UnreadableError` if the file cannot be written.
     """
     with open_replacement(Path(path)) as file:
-        format_lines = _csv_lines if path.endswith(".csv") else _json_lines
+        format_lines = _format_csv_lines if path.endswith(".csv") else _format_json_lines
         for line in format_lines(names, values):
             file.write(line.encode())
 
@@ -150,7 +150,7 @@ def _read_lines(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequen
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
-def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _format_csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a CSV file, without the evidence, which does not fit into a cell."""
     columns = [index for index, name in enumerate(names) if name != "evidence"]
     yield csv_line([names[index] for index in columns])
@@ -158,7 +158,7 @@ def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterato
         yield csv_line([line[index] for index in columns])
 
 
-def _json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _format_json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield a line of JSON for each of `values`, with evidence as an object."""
     for line in values:
         record = dict(zip(names, line, strict=True))

@@ -68,7 +68,7 @@ def build_graph(program: nodes.Program) -> Graph:
     """
     symbols_by_step = find_symbols(program)
     used_symbols = {symbol for symbols in symbols_by_step.values() for symbol in symbols}
-    graph_nodes = (*_input_nodes(program, used_symbols), *_step_nodes(program))
+    graph_nodes = (*_list_input_nodes(program, used_symbols), *_list_step_nodes(program))
     position = {node.symbol: number for number, node in enumerate(graph_nodes)}
     pairs = (
         (used, node.symbol) for node in graph_nodes if node.step is not None for used in symbols_by_step[node.step]
@@ -76,7 +76,7 @@ def build_graph(program: nodes.Program) -> Graph:
     return Graph(program.task_name, graph_nodes, tuple((position[used], position[user]) for used, user in pairs))
 
 
-def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
+def _list_input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
     """Yield a node for each field and parameter in `used_symbols`, in the order of the declarations."""
     declared: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField | nodes.Parameter]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
@@ -91,7 +91,7 @@ def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[
                 yield GraphNode(_KIND_OF_INPUT[kind], symbol, str(field.ty))
 
 
-def _step_nodes(program: nodes.Program) -> Iterator[GraphNode]:
+def _list_step_nodes(program: nodes.Program) -> Iterator[GraphNode]:
     """Yield a node for each step, in the seed's order, of the kind `filter`, `aggregate` or `step`."""
     for step in program.steps:
         kind: Kind = "aggregate" if step.aggregate is not None else "step"

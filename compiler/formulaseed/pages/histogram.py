@@ -56,7 +56,7 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     low = min(numbers)
     high = max(numbers)
     are_integers = all(float(number).is_integer() for number in numbers)
-    width = _bin_width(low, high, are_integers)
+    width = _choose_bin_width(low, high, are_integers)
     is_whole = are_integers and width == 1
     counts, edges = _count_by_bin(values, width, is_whole)
     labels = [*map(format_value, edges)]
@@ -73,7 +73,7 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)
 
 
-def _bin_width(low: float, high: float, are_integers: bool) -> float:
+def _choose_bin_width(low: float, high: float, are_integers: bool) -> float:
     """Return a width for which there are few bins: 1, 2, 2.5 or 5 times a power of ten.
 
     If `are_integers` is true, it is at least 1, and exactly 1 for fewer than 16 integers.

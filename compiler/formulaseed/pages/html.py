@@ -50,7 +50,7 @@ def render_template(name: str, **values: object) -> str:
     Raises Jinja's `UndefinedError` if the template uses a value that is not passed, `TemplateNotFound` for an unknown
     name.
     """
-    return _environment().get_template(name).render(**values)
+    return _create_environment().get_template(name).render(**values)
 
 
 def render_report(**values: object) -> str:
@@ -108,14 +108,14 @@ def _nest(items: Sequence[ListItem | Card]) -> list[_Branch]:
     return top
 
 
-def _continuation(detail: Line) -> Line:
+def _strip_separator(detail: Line) -> Line:
     """Return the detail of a list item without its leading colon or comma, since a page prints it on a line of its own."""
     parts = line_parts(detail)
     return (*(_LEADING_SEPARATOR.sub("", part) for part in parts[:1]), *parts[1:])
 
 
 @cache
-def _environment() -> Environment:
+def _create_environment() -> Environment:
     """Return Jinja's environment for pages, with escaping and the filters that templates use; cached."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -127,7 +127,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        continuation=_continuation,
+        continuation=_strip_separator,
         kind=lambda block: type(block).__name__,
         nest=_nest,
         parts=line_parts,

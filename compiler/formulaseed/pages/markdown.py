@@ -36,7 +36,7 @@ def _render(block: blocks.Block) -> str:
             return _render_table(block)
         case blocks.ChangedLines():
             text = "\n".join(block.diff)
-            fence = _fence(text, 3)
+            fence = _choose_fence(text, 3)
             return f"{fence}diff\n{text}\n{fence}"
         case blocks.Details(summary, inner):
             return f"<details><summary>{escape(summary)}</summary>\n\n{as_markdown(inner)}\n</details>"
@@ -88,10 +88,10 @@ def _render_code_span(text: str) -> str:
         return ""
     # Markdown takes one space off each end
     space = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
-    fence = _fence(text, 1)
+    fence = _choose_fence(text, 1)
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _fence(text: str, min_length: int) -> str:
+def _choose_fence(text: str, min_length: int) -> str:
     """Return a fence of at least `min_length` backticks, which is longer than every run of backticks in the text."""
     return "`" * max(min_length, *(len(run) + 1 for run in re.findall("`+", text)), 0)

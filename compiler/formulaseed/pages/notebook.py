@@ -31,7 +31,7 @@ def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) ->
     output_names = list(dict.fromkeys(name for line in lines for name in line.get("output", ())))
     are_results = any("output" in line or "error" in line for line in lines)
     columns = ["restaurant", *(output_names if are_results else ["rows"])]
-    rows = [_restaurant_row(line, output_names) for line in lines[:_MAX_LISTED_RESTAURANTS]]
+    rows = [_build_restaurant_row(line, output_names) for line in lines[:_MAX_LISTED_RESTAURANTS]]
     blocks: list[Block] = [Table(columns, rows)]
     if len(lines) > len(rows):
         blocks.append(Paragraph(f"and {len(lines) - len(rows):,} more"))
@@ -40,7 +40,7 @@ def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) ->
     return as_html(blocks)
 
 
-def _restaurant_row(line: Mapping[str, Any], output_names: Sequence[str]) -> list[str]:
+def _build_restaurant_row(line: Mapping[str, Any], output_names: Sequence[str]) -> list[str]:
     """Return the cells of a restaurant: its name or id, then its error, its outputs, or its number of rows.
 
     `output_names` are the columns of outputs.

@@ -128,14 +128,14 @@ class Scorer:
         garbage collector meanwhile. Raises `UnsortedError` if the rows of a restaurant are not in the order of their
         order keys.
         """
-        with _garbage_collector_paused():
+        with _pause_garbage_collector():
             return self._score(chunk, counts)
 
     def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
         """Return the results of a chunk and add to `counts`, as `score` does, with the garbage collector running."""
         duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
-            dropped = self._droppable_rows(chunk.rows, duplicates)
+            dropped = self._find_droppable_rows(chunk.rows, duplicates)
             counts[DUPLICATE_ROWS] += len(dropped)
             chunk = drop_rows(chunk, dropped)
             duplicates = self._find_duplicates(chunk)
@@ -209,7 +209,7 @@ class Scorer:
             return {}
         return find_duplicate_rows(chunk.rows.column(ids), chunk.ends)
 
-    def _droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
+    def _find_droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
         """Return the rows of `duplicates` that may be dropped; `duplicates` maps a row to the first row with its id.
 
         If the ids also order the rows, it is unknown which row came first, so that only rows equal to the first are
@@ -290,7 +290,7 @@ def _build_evidence(
 
 
 @contextmanager
-def _garbage_collector_paused() -> Iterator[None]:
+def _pause_garbage_collector() -> Iterator[None]:
     """Disable the garbage collector in a `with` block, and enable it again on exit unless it was off before."""
     if not gc.isenabled():
         yield

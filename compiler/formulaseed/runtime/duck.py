@@ -84,11 +84,11 @@ def open_session(
 
     `memory` is DuckDB's limit, None for its default. `database` is a file whose tables are opened by name, if given.
     The folder is created in `parent`, or in the system's temporary folder. Raises `UnreadableError` if DuckDB is
-    missing or the database cannot be opened; `_translated_errors` applies in the block.
+    missing or the database cannot be opened; `_translate_errors` applies in the block.
     """
     with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
-    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translated_errors():
+    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translate_errors():
         connection = duckdb.connect()
         try:
             settings = {"threads": threads, "memory_limit": memory, "temp_directory": folder}
@@ -187,7 +187,7 @@ def open_chunks(
 
     from formulaseed.runtime.chunks import build_chunk, cut_chunks, join_contexts
 
-    with ExitStack() as stack, _translated_errors():
+    with ExitStack() as stack, _translate_errors():
         readers = []
         for table, query in _build_queries((rows, contexts), mapping, key_range, is_sorted):
             readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH_LINES))
@@ -202,7 +202,7 @@ def open_chunks(
 
 def result_schema(tables: Tables, mapping: TableMapping) -> Any:
     """Return the Arrow schema of results from the columns of the tables, without reading a line."""
-    with _translated_errors():
+    with _translate_errors():
         table, query = next(_build_queries(tables, mapping, ALL_KEYS, True))
         return _result_schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapping)
 
@@ -215,8 +215,8 @@ def _build_queries(
     tables: Tables, mapping: TableMapping, key_range: KeyRange, is_sorted: bool
 ) -> Iterator[tuple[DuckTable, str]]:
     """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
-    key = _key_expression(tables, mapping)
-    where = _range_condition(key, key_range)
+    key = _build_key_expression(tables, mapping)
+    where = _build_range_condition(key, key_range)
     order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
     for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
         if table is not None:
@@ -232,21 +232,21 @@ def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRan
 
     The first range has no lower bound, the last no upper bound.
     """
-    with _translated_errors():
-        expression = _key_expression(tables, mapping)
+    with _translate_errors():
+        expression = _build_key_expression(tables, mapping)
         query = f"SELECT {expression} AS key FROM {tables[0].sql} USING SAMPLE {_KEY_SAMPLE_SIZE} ROWS"
         keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
     bounds = sorted({keys[len(keys) * part // count] for part in range(1, count)}) if keys else []
     return list(zip([None, *bounds], [*bounds, None], strict=True))
 
 
-def _key_expression(tables: Tables, mapping: TableMapping) -> str:
+def _build_key_expression(tables: Tables, mapping: TableMapping) -> str:
     """Return the SQL of the key: an integer if it is one in every table, otherwise a string."""
     is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
     return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
 
 
-def _range_condition(key: str, key_range: KeyRange) -> str:
+def _build_range_condition(key: str, key_range: KeyRange) -> str:
     """Return the WHERE clause of a range; lines without a key are in the first range. Empty for all keys."""
     first, end = key_range
     if first is None and end is None:
@@ -383,7 +383,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Raise `UnreadableError` (files, tables, memory, settings) or `DataError` in place of an error of DuckDB."""
     import duckdb
 

@@ -128,7 +128,7 @@ class Evaluator:
         without a string `review_id`, and `EvaluationError` for a step without a value.
         """
         listed_rows = list(check_rows(rows))
-        ids = [_review_id(row, index) for index, row in enumerate(listed_rows)]
+        ids = [_read_review_id(row, index) for index, row in enumerate(listed_rows)]
         positions = self.positions(listed_rows, context, parameters)
         return {name: [ids[position] for position in counted] for name, counted in positions.items()}
 
@@ -183,7 +183,7 @@ class Evaluator:
     def output_types(self) -> dict[str, type]:
         """Return the type of each output: `str`, `int`, `float` or `bool`. A value may also be None if the seed allows null."""
         declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
-        return {name: _plain_type(annotation) for name, annotation in zip(self.output, declared, strict=True)}
+        return {name: _find_plain_type(annotation) for name, annotation in zip(self.output, declared, strict=True)}
 
     def _run(
         self, function: Any, rows: Iterable[Any], context: JsonObject, parameters: Mapping[str, Any] | None
@@ -233,7 +233,7 @@ class Evaluator:
                 self._check_keys(row)
                 parsed_rows.append(_parse_value(module, module.parse_row, row))
             except DataError as error:
-                raise DataError(str(error), _row_place(row, index)) from None
+                raise DataError(str(error), _describe_row_place(row, index)) from None
         return parsed_rows
 
     def _check_sections(self, row: JsonObject) -> None:
@@ -256,11 +256,11 @@ class Evaluator:
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
 
-def _plain_type(annotation: Any) -> type:
+def _find_plain_type(annotation: Any) -> type:
     """Return the class of an annotation's values, ignoring None: `str` for `Literal["a", "b"] | None`."""
     kinds = {type(value) for value in get_args(annotation)} if get_origin(annotation) is Literal else set()
     if not kinds and get_args(annotation):  # a union with None
-        kinds = {_plain_type(member) for member in get_args(annotation) if member is not NoneType}
+        kinds = {_find_plain_type(member) for member in get_args(annotation) if member is not NoneType}
     [kind] = kinds or {annotation}
     return cast(type, kind)
 
@@ -280,14 +280,14 @@ def _parse_value(
         raise DataError(f"the module cannot read it: {type(error).__name__}: {error}") from None
 
 
-def _row_place(row: object, index: int) -> str:
+def _describe_row_place(row: object, index: int) -> str:
     """Return a row's place in messages: its index, and its review's id if it has one."""
     if isinstance(row, Mapping) and isinstance(row.get("review_id"), str):
         return f"rows[{index}] (review {row['review_id']})"
     return f"rows[{index}]"
 
 
-def _review_id(row: object, index: int) -> str:
+def _read_review_id(row: object, index: int) -> str:
     """Return the id of a row's review. Raises `DataError` if it is missing or not a string."""
     if isinstance(row, Mapping) and isinstance(review_id := row.get("review_id"), str):
         return review_id

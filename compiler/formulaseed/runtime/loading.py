@@ -97,7 +97,7 @@ def import_verified(source: str, path: Path) -> GeneratedModule:
 
     style = find_earlier_style(source)
     if style is not None:
-        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _compile_command(source, path))])
+        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _suggest_compile_command(source, path))])
     fault = verify_source(source)
     if fault is None:
         try:
@@ -111,7 +111,7 @@ def import_verified(source: str, path: Path) -> GeneratedModule:
     raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
 
 
-def _compile_command(source: str, path: Path) -> str:
+def _suggest_compile_command(source: str, path: Path) -> str:
     """Return the command that compiles the seed of the module at `path` again, into the module's folder.
 
     The command has `SEED` in place of the seed's path if the module's header names none.

@@ -171,8 +171,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
                 steps = evaluator.trace(*arguments)
                 evidence = evaluator.evidence(*arguments)
                 output = {name: steps[name] for name in evaluator.output}
-                quotes = _answers_by_review(rows, "quotes")
-                reasons = _answers_by_review(rows, "reasons")
+                quotes = _collect_answers(rows, "quotes")
+                reasons = _collect_answers(rows, "reasons")
             else:
                 output = evaluator.evaluate(*arguments)
         except (EvaluationError, DataError) as fault:
@@ -194,6 +194,6 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
     )
 
 
-def _answers_by_review(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
+def _collect_answers(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
     """Return a model's `quotes` or `reasons`, as `key` says, by review id; None if no row has any."""
     return {row["review_id"]: row[key] for row in rows if isinstance(row.get(key), Mapping)} or None

@@ -186,7 +186,7 @@ def read(spark: SparkSession, path: str) -> DataFrame:
 
 
 @cache
-def _package_folder() -> tempfile.TemporaryDirectory[str]:
+def _create_package_folder() -> tempfile.TemporaryDirectory[str]:
     """Create the folder from which executors fetch packages, once; it is removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="formulaseed-spark-")
 
@@ -205,7 +205,7 @@ def _send_partition_function(spark: SparkSession, source: str, plan: str) -> Any
     for module in (errors, duplicates, table_names, columns, chunks, batches):
         texts[module.__name__.rpartition(".")[2]] = Path(module.__file__ or "").read_text(encoding="utf-8")
     package = f"{_PACKAGE_PREFIX}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
-    path = Path(_package_folder().name) / f"{package}.zip"
+    path = Path(_create_package_folder().name) / f"{package}.zip"
     if not path.exists():  # Spark rejects a file whose time of modification has changed
         with zipfile.ZipFile(path, "w") as file:
             file.writestr(f"{package}/__init__.py", "")

@@ -112,14 +112,14 @@ class _LineDecoder:
 
         section_keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
         self._set_date_parts(fields, section_keys.get("meta", []))
-        sections = _section_types(fields, section_keys, self._has_dates, self._derived_parts)
-        row_type = _object_type([(name, sections.get(name, Any)) for name in row])
+        sections = _build_section_types(fields, section_keys, self._has_dates, self._derived_parts)
+        row_type = _build_object_type([(name, sections.get(name, Any)) for name in row])
         used_types = {
             "business_id": _annotate(str, min_length=1),
             "context": dict[str, Any],
             "rows": GenericAlias(list, (row_type,)),
         }
-        line_type = _object_type([(key, used_types.get(key, Any)) for key in keys])
+        line_type = _build_object_type([(key, used_types.get(key, Any)) for key in keys])
         line_attributes = _attributes(line_type)
         self._decode = Decoder(line_type).decode
         self._get_used = attrgetter(*(line_attributes[key] for key in used_types))
@@ -127,8 +127,8 @@ class _LineDecoder:
         self._line_entries = len(keys)
         self._row_entries = len(row) + sum(map(len, section_keys.values()))
         self._has_ids = ID in row
-        self._colon_getters = _colon_getters(row, _attributes(row_type), sections)
-        self._to_tuples = _tuples_getter(sections, fields)
+        self._colon_getters = _build_colon_getters(row, _attributes(row_type), sections)
+        self._to_tuples = _build_tuples_getter(sections, fields)
 
     def _set_date_parts(self, fields: _Fields, meta_keys: Collection[str]) -> None:
         """Set which of the date, year and month are decoded, checked against the date, or derived from it.
@@ -193,7 +193,7 @@ class _LineDecoder:
         return True
 
 
-def _section_types(
+def _build_section_types(
     fields: _Fields, section_keys: Mapping[str, Sequence[str]], has_dates: bool, derived_parts: Sequence[str]
 ) -> dict[str, Any]:
     """Return the msgspec type of each section of a row, by its name; values of keys that no field has may be anything.
@@ -201,18 +201,18 @@ def _section_types(
     `section_keys` are the keys of each section. With `has_dates`, a date is a string; `derived_parts` are added to
     `meta`.
     """
-    types = {place: _plain_type(field) for place, field in fields.items()}
+    types = {place: _build_plain_type(field) for place, field in fields.items()}
     if has_dates:
         types["meta", "date"] = _annotate(str, max_length=_MAX_DATE_LENGTH)
     return {
-        name: _object_type(
+        name: _build_object_type(
             [(key, types.get((name, key), Any)) for key in keys], derived_parts if name == "meta" else ()
         )
         for name, keys in section_keys.items()
     }
 
 
-def _colon_getters(
+def _build_colon_getters(
     row: Mapping[str, Any], row_attributes: Mapping[str, str], sections: Mapping[str, Any]
 ) -> list[Callable[[Any], str]]:
     """Return getters of the strings of decoded rows that probably contain colons: those that do in `row`."""
@@ -231,7 +231,7 @@ def _has_colon(value: object) -> bool:
     return isinstance(value, str) and ":" in value
 
 
-def _object_type(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
+def _build_object_type(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
     """Return the msgspec type of an object with these keys, followed by the `derived` ones, which it need not have.
 
     The attribute of a key has its name if that is in `_KEPT_NAMES`, otherwise `f0`, `f1`…
@@ -255,7 +255,7 @@ def _attributes(struct: Any) -> dict[str, str]:
     return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
 
 
-def _tuples_getter(
+def _build_tuples_getter(
     sections: Mapping[str, Any], fields: Iterable[tuple[str, str]]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[Any, ...]]]:
     """Return a function from decoded rows to tuples of `fields`, pairs of a section and a name.
@@ -265,7 +265,7 @@ def _tuples_getter(
     names_by_section: dict[str, list[str]] = {}
     for section, name in fields:
         names_by_section.setdefault(section, []).append(name)
-    getters = {section: _tuple_getter(sections[section], names) for section, names in names_by_section.items()}
+    getters = {section: _build_tuple_getter(sections[section], names) for section, names in names_by_section.items()}
     if len(getters) > 1:
         extraction = getters["extraction"]
         meta = getters["meta"]
@@ -276,7 +276,7 @@ def _tuples_getter(
     return lambda rows: [()] * len(rows)
 
 
-def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+def _build_tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function from an object of the msgspec type to the tuple of the values of `keys`, at least one.
 
     Raises `KeyError` for a key that the type does not have.
@@ -292,7 +292,7 @@ def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any
     return lambda value: (get(value),)
 
 
-def _plain_type(field: _Field) -> Any:
+def _build_plain_type(field: _Field) -> Any:
     """Return the msgspec type of the values of a field that `parse_row` would return unchanged.
 
     It includes null if the field is nullable, and the field's bounds.

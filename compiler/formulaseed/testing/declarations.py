@@ -72,7 +72,7 @@ def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_ha
     if kind == "enum":
         field["values"] = chooser.draw(_ENUM_VALUES)
     if space == "extraction":
-        field |= _extraction_keys(chooser, kind, field.get("values", []))
+        field |= _draw_extraction_keys(chooser, kind, field.get("values", []))
     elif chooser.one_in(2):
         field["nullable"] = True
     if may_have_path and chooser.one_in(3):
@@ -80,7 +80,7 @@ def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_ha
     return field
 
 
-def _extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObject:
+def _draw_extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObject:
     """Draw keys that only a field of `extract` may have, such as its description, default, bounds or quotes.
 
     `values` are those of an enum, else empty.
@@ -94,7 +94,7 @@ def _extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObje
     if chooser.one_in(3):
         keys["default"] = chooser.choose(values) if values else draw(SCALARS[kind])
     if kind in ("integer", "number") and chooser.one_in(3):
-        keys |= _bounds(chooser, kind, {"default"} & {*keys})
+        keys |= _draw_bounds(chooser, kind, {"default"} & {*keys})
     if chooser.one_in(4):
         keys |= {"evidence": chooser.choose([False, True, "required"]), "sources": draw(SOURCES)}
         if keys["evidence"]:
@@ -121,12 +121,12 @@ def declare_parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:
     for name in choose_distinct(chooser, ("AS_OF_YEAR", "P", "limit", *HOSTILE_NAMES), 0, 2):
         kind = chooser.choose(_FIELD_TYPES[1:])
         is_numeric = kind in ("integer", "number")
-        keys = _bounds(chooser, kind, {"default"}) if is_numeric else {"default": chooser.draw(SCALARS[kind])}
+        keys = _draw_bounds(chooser, kind, {"default"}) if is_numeric else {"default": chooser.draw(SCALARS[kind])}
         declarations[name] = {"type": kind, **keys}
     return declarations, [Variable(f"param.{name}", declared["type"]) for name, declared in declarations.items()]
 
 
-def _bounds(chooser: Chooser, kind: str, keys: set[str]) -> JsonObject:
+def _draw_bounds(chooser: Chooser, kind: str, keys: set[str]) -> JsonObject:
     """Draw numbers for each of `keys`, which may contain "default", and for none, one or both bounds.
 
     The numbers, of the type `kind`, are in order: minimum, default, maximum.

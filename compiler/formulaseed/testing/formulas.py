@@ -128,14 +128,14 @@ _LEVEL_NAMES = {level: name for name, level in _LEVELS.items()}
 _PLACE = re.compile(r"\{(\w)(?::(\S+?))?\}")
 
 
-def _binary(symbol: str) -> Form:
+def _build_binary_form(symbol: str) -> Form:
     """Return the form of the arithmetic operator `symbol`; divisors are seldom 0, and exponents mostly small."""
     left, right = (_LEVEL_NAMES[level] for level in operand_precedences(symbol))
     operands = {"**": ("d", "e"), "+": ("n", "n"), "-": ("n", "n")}.get(symbol, ("d", "d"))
     return f"{{{operands[0]}:{left}}} {symbol} {{{operands[1]}:{right}}}", _LEVEL_NAMES[OPERATORS[symbol].precedence]
 
 
-def _calls(function: Function) -> list[Form]:
+def _build_call_forms(function: Function) -> list[Form]:
     """Return forms of calls of a function, for each type and number of its arguments.
 
     If the function may take a list, there are also forms with the arguments in a list.
@@ -159,7 +159,7 @@ def _calls(function: Function) -> list[Form]:
     return [(call, "()") for call in calls]
 
 
-def _logical_forms(kind: str) -> list[Form]:
+def _build_logical_forms(kind: str) -> list[Form]:
     """Return forms that combine values of a kind, a letter of `FormulaWriter.places`, by `and`, `or` and `if`."""
     both = f"{{{kind}:not}}"
     either = f"{{{kind}:and}}"
@@ -168,11 +168,11 @@ def _logical_forms(kind: str) -> list[Form]:
     return [*forms, *[(f"{{{kind}:or}} if {{t:or}} else {{{kind}}}", "")] * 2]
 
 
-_BINARY = [_binary(symbol) for symbol in OPERATORS]
-_CALLS = [call for function in FUNCTIONS.values() for call in _calls(function)]
+_BINARY = [_build_binary_form(symbol) for symbol in OPERATORS]
+_CALLS = [call for function in FUNCTIONS.values() for call in _build_call_forms(function)]
 _SIGNS = [("-{n:-}", "-"), ("-{n:-}", "-"), ("+{n:-}", "-")]
 _NUMBERS: Forms = (
-    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, _logical_forms("n"), _logical_forms("n"), _SIGNS, [("{o:and} or {l}", "or")],
+    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, *[_build_logical_forms("n")] * 2, _SIGNS, [("{o:and} or {l}", "or")],
 )  # fmt: skip
 _COMPARISONS = [(f"{{n:+}} {operator} {{m:+}}", "<") for operator in COMPARISONS]
 _CHAINS = [
@@ -190,7 +190,7 @@ _STRING_COMPARISONS = [
 _CONTAINMENTS = [("{s:+} in {s:+}", "<"), ("{s:+} not in {s:+}", "<")]
 _CONDITIONS: Forms = (
     _COMPARISONS, _COMPARISONS, ["_flag"], ["_string_comparison"], ["_string_comparison"], ["_null_test"],
-    *[_logical_forms("c")] * 3, [("not {t:not}", "not")], _CHAINS, _MEMBERSHIPS, _CONTAINMENTS, _FLAG_COMPARISONS,
+    *[_build_logical_forms("c")] * 3, [("not {t:not}", "not")], _CHAINS, _MEMBERSHIPS, _CONTAINMENTS, _FLAG_COMPARISONS,
 )  # fmt: skip
 _STRING_CHOICES = [
     ("{x:and} or {y:and}", "or"),

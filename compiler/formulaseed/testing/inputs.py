@@ -56,7 +56,9 @@ def rows(
     are at most a million. With `wild` all may be any that the seed accepts, also negative, huge or in the year 1.
     """
     values = Values(load_cached_seed(seed).program, wild)
-    row = st.fixed_dictionaries({"extraction": _records(values, SymbolKind.EXTRACTION), "meta": _metas(values)})
+    row = st.fixed_dictionaries(
+        {"extraction": _build_records(values, SymbolKind.EXTRACTION), "meta": _build_metas(values)}
+    )
     several = max(min_size, min(2, max_size))
     any_number, more = (st.lists(row, min_size=size, max_size=max_size) for size in (min_size, several))
     return _number_rows(st.one_of(any_number, more, more))
@@ -68,7 +70,7 @@ def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchSt
     Numbers of Yelp's businesses are plausible, others from 0 to a million; with `wild` they are any that the seed accepts.
     """
     program = load_cached_seed(seed).program
-    contexts = _records(Values(program, wild), SymbolKind.CONTEXT)
+    contexts = _build_records(Values(program, wild), SymbolKind.CONTEXT)
     if any(field.path for field in program.context):
         return contexts.flatmap(lambda context: _move_some_to_paths(program, context))
     return contexts
@@ -124,7 +126,9 @@ def _write_as_yelp(value: Any) -> Any:
     return repr(value) if not is_number or _NUMERAL.fullmatch(repr(value)) else value
 
 
-def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
+def _build_records(
+    values: Values, kind: SymbolKind, without: Collection[str] = ()
+) -> st.SearchStrategy[dict[str, Any]]:
     """Return a strategy for objects with the fields of a kind, except those in `without`.
 
     Wild objects have all fields, and maybe one with an unknown name; others only the fields that steps use. A field
@@ -162,13 +166,13 @@ def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) ->
 _DATE_FIELDS = ("date", "year", "month")
 
 
-def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
+def _build_metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
     """Return metadata whose year, month and date agree.
 
     If the seed uses one of them, or the values are wild, there is a date, or a year and month, or all three; a `date`
     that the seed uses is always there.
     """
-    metas = _records(values, SymbolKind.META, without=_DATE_FIELDS)
+    metas = _build_records(values, SymbolKind.META, without=_DATE_FIELDS)
     used = [name for name in _DATE_FIELDS if Symbol(SymbolKind.META, name) in values.used]
     if not (used or values.wild):
         return metas

@@ -52,14 +52,14 @@ def _for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[...
     return lambda function: profile(given(*strategies)(function))
 
 
-def _failure(message: str, restaurant: Restaurant, **values: object) -> Failed:
+def _build_failure(message: str, restaurant: Restaurant, **values: object) -> Failed:
     """Return, not raise, a failure whose message has a line of JSON for each part of a restaurant and each of `values`."""
     parts = {**restaurant._asdict(), **values}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
     return Failed("\n".join([message, *lines]))
 
 
-def _differing_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def _find_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the names whose values differ, or that only one of the two mappings has."""
     return [name for name in {**after, **before} if before.get(name, ...) != after.get(name, ...)]
 
@@ -80,9 +80,9 @@ def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
         """Raise `Failed` if the module and the reference evaluator disagree about a restaurant."""
         actual = try_evaluate(evaluator.trace, *restaurant)
         expected = try_evaluate(interpret, seed.program, *restaurant)
-        if names := _differing_names(actual, expected):
+        if names := _find_differences(actual, expected):
             values = {"module": _select(actual, names), "reference": _select(expected, names)}
-            raise _failure("the module and the reference evaluator disagree", restaurant, **values)
+            raise _build_failure("the module and the reference evaluator disagree", restaurant, **values)
 
     run()
 
@@ -105,12 +105,14 @@ def _test_bounds(seed: FormulaSeed, evaluator: Evaluator) -> None:
             outputs = evaluator.evaluate(*restaurant)
         except EvaluationError:
             return
-        if names := _differing_names(outputs, _select(trace, seed.program.output)):
-            raise _failure("`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_select(trace, names))
+        if names := _find_differences(outputs, _select(trace, seed.program.output)):
+            raise _build_failure(
+                "`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_select(trace, names)
+            )
         for name, value in outputs.items():
             if not _is_within_bounds(steps[name], value):
-                message = f"{name} is {value!r}, and it is always {_bounds_text(steps[name])}"
-                raise _failure(message, restaurant, steps=trace)
+                message = f"{name} is {value!r}, and it is always {_describe_bounds(steps[name])}"
+                raise _build_failure(message, restaurant, steps=trace)
 
     run()
 
@@ -133,7 +135,7 @@ def _is_within_bounds(step: nodes.Step, value: Value) -> bool:
     return step.range is None or step.range.low <= value <= step.range.high
 
 
-def _bounds_text(step: nodes.Step) -> str:
+def _describe_bounds(step: nodes.Step) -> str:
     """Return the type and the bounds of a step for a message."""
     if step.ty.values is not None:
         return f"one of {', '.join(map(repr, step.ty.values))}"
@@ -162,7 +164,7 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
 
     Restaurants whose evaluation fails in either order are skipped, and so are steps that depend on a sum which moved.
     """
-    effects = _order_effects(seed.program)
+    effects = _find_order_effects(seed.program)
 
     @_for_examples(restaurants(seed), st.permutations(range(MAX_PERMUTED_ROWS)))
     def run(restaurant: Restaurant, order: list[int]) -> None:
@@ -173,7 +175,7 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
             after: dict[str, Any] = evaluator.trace(*permuted)
         except EvaluationError:
             return
-        changed = _differing_names(before, after)
+        changed = _find_differences(before, after)
         moved_sums = [name for name in effects.sums if name in changed]
         # if a sum moves, its dependents are not compared: a verdict may be on either side of its threshold
         exact = effects.exact if moved_sums or effects.is_inside_formulas else changed
@@ -183,12 +185,12 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
                 wrong.append(name)
         if wrong:
             values = {"order": permuted.rows, "before": _select(before, wrong), "after": _select(after, wrong)}
-            raise _failure(f"{', '.join(wrong)}: not the same in another order", restaurant, **values)
+            raise _build_failure(f"{', '.join(wrong)}: not the same in another order", restaurant, **values)
 
     run()
 
 
-def _order_effects(program: nodes.Program) -> _OrderEffects:
+def _find_order_effects(program: nodes.Program) -> _OrderEffects:
     """Find the steps that the order of the rows may change by rounding, and those that it cannot change."""
     steps = [step for step in program.steps if not isinstance(step.operation, nodes.Filter)]
     rounded = {step.name for step in steps if any(map(_may_round, step.aggregates()))}
@@ -230,8 +232,8 @@ def _test_claim(seed: FormulaSeed, claim: nodes.Property) -> None:
         """Raise `Failed` if the claim is wrong for a restaurant whose variable grows by `more`."""
         change = raise_step(seed, restaurant, claim.variable, more)
         if change.falls(claim.step) if is_increasing else change.rises(claim.step):
-            names = _differing_names(change.before, change.after)
+            names = _find_differences(change.before, change.after)
             values = {"before": _select(change.before, names), "after": _select(change.after, names)}
-            raise _failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
+            raise _build_failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
 
     run()

@@ -63,7 +63,7 @@ def read_dataset(
 
 
 def _read_judgements(lines: Iterable[InputLine], failures: Failures) -> dict[tuple[str, str], str]:
-    """Return the judgements by review id and aspect; the first line for a pair counts.
+    """Return the judgements by review id and aspect; of several lines for a pair, the first counts.
 
     Invalid lines, and lines that contradict an earlier one, are added to `failures`.
     """

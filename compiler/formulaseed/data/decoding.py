@@ -26,7 +26,7 @@ _NOT_MARKS = bytes(code for code in range(256) if code not in b":[\\")
 def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
     """Return the object on a line. Raises `DataError` for anything else, duplicate keys, NaN and unpaired surrogates.
 
-    If the line must be read strictly, its bytes are decoded by `encoding`.
+    `encoding` is for lines that the fast decoder does not accept, such as one with a byte order mark.
     """
     try:
         value = fast_decoder()(line)

@@ -50,9 +50,9 @@ def read_source(file: str | os.PathLike[str], problems: Problems) -> tuple[Sourc
 
 
 def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], problems: Problems) -> bool:
-    """Return whether a document that was recognised as `kind` may be read as one of `kinds`; None fits all of them.
+    """Return whether a document that was recognised as `kind` may be read as one of `kinds`.
 
-    If it may not, an error with help is reported in `problems`.
+    An unknown kind, None, may always be. If a document may not, an error with help is reported in `problems`.
     """
     if kind is None or kind.name in kinds:
         return True
@@ -108,10 +108,10 @@ def report_internal_error(error: Exception, document: Document, problems: Proble
 
 
 def module_error(source: Source, subject: str, reason: Exception | str) -> SeedError:
-    """Return, not raise, the error for a module that is not written.
+    """Return, not raise, the error for a module that is not written; `subject` names the document.
 
-    It nests too deep for Python if `reason` is such an exception; any other `reason` is an internal error, and the
-    traceback of an exception is printed if FORMULASEED_DEBUG is 1. `subject` names the document.
+    If `reason` is an exception of too deep nesting or too little memory, the seed is at fault. Any other `reason` is a
+    bug of formulaseed; the traceback of an exception is printed if FORMULASEED_DEBUG is 1.
     """
     is_too_deep = isinstance(reason, SyntaxError) and "too many" in reason.msg
     if is_too_deep or isinstance(reason, RecursionError | MemoryError):

@@ -42,7 +42,7 @@ def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
     encode_fast = Encoder().encode
 
     def encode_quickly(values: Mapping[str, Any]) -> str:
-        """Return the JSON by msgspec, or by `_encode_by_type` if Python may write a null or a number in another way."""
+        """Return the JSON by msgspec, or by `_encode_by_type` if the text has a null or an unusual number."""
         text = format(encode_fast(values), indent=0).decode()
         # msgspec writes null for NaN, and other digits than Python for numbers below 0.0001 and from 1e16 on.
         if "null" in text or ".0000" in text or _has_exponent(text):

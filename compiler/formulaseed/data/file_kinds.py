@@ -274,7 +274,7 @@ _IN_MEMORY_HELP = {
 def describe_mismatch(kind: FileKind, expected: str, name: str) -> str:
     """Return the message that a file is of another kind than the `expected` one, with help.
 
-    Objects in memory, whose name is `<rows>` and the like, are taken by functions, not by commands.
+    For objects in memory, whose name is `<rows>` and the like, the help names functions instead of commands.
     """
     help = _IN_MEMORY_HELP.get(expected, "pass another list") if name == f"<{expected}>" else kind.help.format(name)
     return f"it is {kind.noun}, not {KINDS[expected].noun}; {help}"

@@ -132,7 +132,10 @@ class _Join:
                 self._failures.add_unused(places[0], reason, len(places))
 
     def _add_reviews(self, restaurant: RestaurantRecord) -> RestaurantRecord | DataError:
-        """Return the restaurant with its reviews, or an error if one is invalid, or a duplicate that must fail."""
+        """Return the restaurant with its reviews, or an error.
+
+        There is an error if a review is invalid, or if two have the same id and duplicates must fail.
+        """
         reviews = list(self._read_reviews(restaurant.business_id))
         invalid_place = self._invalid.get(restaurant.business_id)
         if invalid_place is not None:

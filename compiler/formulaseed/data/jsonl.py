@@ -172,7 +172,10 @@ def read_lines(path: str, kind: str | None = None) -> Iterator[InputLine]:
 
 
 def _check_kind(lines: Iterator[InputLine], kind: str | None) -> Iterator[InputLine]:
-    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of `kind`; None accepts all."""
+    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of `kind`; None accepts all.
+
+    The source of the lines is closed before the error is raised.
+    """
     first = next(lines, None)
     if first is None:
         return

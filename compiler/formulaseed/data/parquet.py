@@ -92,7 +92,7 @@ def _encode_value(value: Any) -> str | float:
 def parquet_writer(
     file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Write a Parquet file of results in a `with` block, and provide a function that adds a result.
+    """Open a Parquet writer of results in `file`, and provide a function that adds a result.
 
     The rest and the footer are written on exit, also after an exception: the file is then valid, with the results so
     far. `file` stays open. `outputs` are the seed's outputs with their types. Results must have passed
@@ -147,7 +147,7 @@ def fail_if_oversized(result: Result, failures: Failures) -> Result:
 def rows_writer(
     file: BinaryIO, program: nodes.Program, *, with_text: bool
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Write a Parquet file of rows in a `with` block, and provide a function that adds the line of a restaurant.
+    """Open a Parquet writer of rows in `file`, and provide a function that adds the line of a restaurant.
 
     Rows and contexts have the seed's fields, standard and declared; other values are dropped. `with_text` adds texts,
     quotes and reasons. The function raises `DataError` for a line with a value that its column cannot hold. The rest is

@@ -45,7 +45,10 @@ class Record(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _reject_typos(cls, value: Any) -> Any:
-        """Raise `ValueError` for a key that resembles an absent field: a typo must not select the default."""
+        """Return the value itself. Raises `ValueError` for a key that resembles an absent field.
+
+        A typo must not select the field's default.
+        """
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         find_typo = _find_first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _find_first_typo.__wrapped__
         typo = find_typo(tuple(cls.model_fields), tuple(keys))
@@ -216,7 +219,10 @@ class RowsLine(RowsOrigin):
 
     @model_validator(mode="after")
     def _require_objects(self) -> RowsLine:
-        """Raise `ValueError` if a row is no object, or the numbers of reviews do not match the rows."""
+        """Return the line itself.
+
+        Raises `ValueError` if a row is no object, or the numbers of reviews do not match the rows.
+        """
         for place, row in enumerate(self.rows):
             if type(row) is not dict:
                 raise ValueError(f"`rows[{place}]` must be an object")

@@ -188,7 +188,7 @@ class Failures:
             self._repeated.append((business_id, first, place))
 
     def require_restaurants(self, restaurants: int) -> None:
-        """Raise `DataError` with the first failure if no restaurant could be read, though there were some."""
+        """Raise `DataError` with the first failure if there are failures and `restaurants`, the number read, is 0."""
         if not restaurants and self.lines:
             more = f"; and {number_of(len(self.lines) - 1, 'more such line')}" if self.lines[1:] else ""
             raise DataError(f"no restaurant can be read: {self.lines[0]}{more}")
@@ -199,7 +199,7 @@ class Failures:
             yield f"{number_of(self.duplicates, 'duplicate review')} left out; the first with each id counts"
 
     def warnings(self) -> Iterator[str]:
-        """Yield messages about suspect input that is not a failure."""
+        """Yield at most one warning: restaurants that have several lines, each of which has a result."""
         if self._repeated:
             business_id, first, second = self._repeated[0]
             more = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""

@@ -29,9 +29,9 @@ def check_suffix(path: str) -> None:
 
 
 def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches of results to a file that replaces an old one: Parquet, CSV or JSON Lines, as its suffix says.
+    """Write batches of results to a file that replaces an old one: Parquet, CSV or JSON Lines, by its suffix.
 
-    Iterates over `batches`. Raises `UnreadableError` if the file cannot be written.
+    Reads all of `batches`. Raises `UnreadableError` if the file cannot be written.
     """
     if path.endswith(".parquet"):
         with open_replacement(Path(path)) as file:
@@ -43,7 +43,8 @@ def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
 def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
     """Write results to a file that replaces an old one: CSV if its name ends in `.csv`, otherwise JSON Lines.
 
-    `names` are the columns of each of `values`. Raises `UnreadableError` if the file cannot be written.
+    `names` are the columns, and each of `values` is a row; all are read. Raises `UnreadableError` if the file cannot be
+    written.
     """
     with open_replacement(Path(path)) as file:
         format_lines = _format_csv_lines if path.endswith(".csv") else _format_json_lines

@@ -46,6 +46,7 @@ class _DatePartCache(dict[str, int | str]):
         self._part = part
 
     def __missing__(self, date: str) -> int | str:
+        """Return the year or month of `date`, empty if it is invalid. Caches the value unless the cache is full."""
         parts = _parse_iso_date(date)
         value = parts[self._part] if parts is not None else ""
         if len(self) < _MAX_CACHED_DATES:

@@ -77,7 +77,7 @@ class SeedTest(pytest.Item):
         self._test(self.parent, self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message alone for failures of this package, and a traceback for other exceptions."""
+        """Return the message of a `Failed` or `FormulaSeedError`, and pytest's traceback for any other exception."""
         if isinstance(excinfo.value, Failed | FormulaSeedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)

@@ -119,7 +119,10 @@ def _move_to_paths(context: dict[str, Any], fields: Iterable[tuple[nodes.InputFi
 
 
 def _write_as_yelp(value: Any) -> Any:
-    """Return an attribute as Yelp's data has it: a Python literal in a string, or a number that is not a plain numeral."""
+    """Return a value as Yelp's data has it: a Python literal in a string, `u'…'` for a string.
+
+    A number that is no plain numeral, such as 1e16, is returned unchanged.
+    """
     if isinstance(value, str):
         return f"u{value!r}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -167,7 +170,7 @@ _DATE_FIELDS = ("date", "year", "month")
 
 
 def _build_metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
-    """Return metadata whose year, month and date agree.
+    """Return a strategy for metadata whose year, month and date agree.
 
     If the seed uses one of them, or the values are wild, there is a date, or a year and month, or all three; a `date`
     that the seed uses is always there.

@@ -141,7 +141,10 @@ class ConditionWriter(Chooser):
         return tests
 
     def _draw_operand(self, variable: Variable) -> Any:
-        """Return a literal of the variable's type, or the name of a parameter that it can be compared with."""
+        """Draw a literal of the variable's type, one of its values if they are known, or the name of a parameter.
+
+        The parameter can be compared with the variable.
+        """
         comparable = [p for p in self.parameters if p.kind == variable.kind or (p.is_numeric and variable.is_numeric)]
         if comparable and self.one_in(6):
             return self.choose(comparable).text

@@ -132,7 +132,7 @@ class Scorer:
             return self._score(chunk, counts)
 
     def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
-        """Return the results of a chunk and add to `counts`, as `score` does, with the garbage collector running."""
+        """Score a chunk and add to `counts` as `score` does, but leave the garbage collector as it is."""
         duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
             dropped = self._find_droppable_rows(chunk.rows, duplicates)

@@ -204,7 +204,7 @@ def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool
 
 
 def _describe_other_kind(table: str, columns: Columns) -> str:
-    """Return the message for a table that holds another kind of data; empty if it may be one of rows or of contexts."""
+    """Return the message for a table whose columns show another kind of data; empty if they fit or are unknown."""
     kind = kind_of(dict.fromkeys(path[0] for path in columns))
     if kind is None or is_snippet(kind) or kind.name in ("rows", "reviews", "restaurants", table):
         return ""

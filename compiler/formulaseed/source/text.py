@@ -52,7 +52,7 @@ class Source:
     def line(self, number: int) -> str:
         """Return the line `number`, counted from 1, without its line break.
 
-        Raises `IndexError` if there are fewer lines. The number 0 or less counts from the last line.
+        Raises `IndexError` if there are fewer lines.
         """
         self.position(0)  # finds the lines
         start = self._line_starts[number - 1]

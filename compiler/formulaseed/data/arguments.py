@@ -25,19 +25,25 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def validate_arguments(function: _Function) -> _Function:
-    """Return a function that validates its arguments at each call, and raises `FormulaSeedError` for a wrong one."""
+    """Decorate a function so that each call validates its arguments first.
+
+    A call raises `FormulaSeedError` for an unknown or missing argument, `ArgumentError` for a value of the wrong type.
+    """
     return validate_arguments_with(lambda name: "")(function)
 
 
 def validate_arguments_with(find_home: Callable[[str], str]) -> Callable[[_Function], _Function]:
     """Return a decorator like `validate_arguments`, with better help for options that belong to other functions.
 
-    `find_home` returns the help for an option that the function does not have; empty if there is none.
+    `find_home` maps the name of an option that the function does not have to its help, or to an empty string.
     """
 
     def decorate(function: _Function) -> _Function:
+        """Return `function` with a check of its arguments before each call."""
+
         @wraps(function)
         def call_validated(*arguments: Any, **options: Any) -> Any:
+            """Validate the arguments, then call the function. Raises `FormulaSeedError` for a wrong one."""
             signature = _signature_of(function)
             unknown = next((name for name in options if name not in signature.parameters), None)
             if unknown is not None:
@@ -56,9 +62,10 @@ def validate_arguments_with(find_home: Callable[[str], str]) -> Callable[[_Funct
 
 
 def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> FormulaSeedError:
-    """Return the error for an option that a function or a class does not have.
+    """Return, not raise, the error for an option that a function or a class does not have.
 
-    Without a `help`, the message proposes the nearest of `names` even if it is not close, or lists all of them.
+    `owner` is the name of the function or class. Without a `help`, the message proposes the nearest of `names` even if
+    it is not close, or lists all of them.
     """
     from difflib import get_close_matches
 
@@ -70,7 +77,7 @@ def unknown_option(owner: str, name: str, names: list[str], help: str = "") -> F
 
 
 def argument_error(name: str, error: ValidationError) -> ArgumentError:
-    """Return the error for a wrong value of the argument `name`, from the first error of pydantic."""
+    """Return, not raise, the error for a wrong value of the argument `name`, from the first error of pydantic."""
     first = error.errors(include_url=False)[0]
     reason = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return ArgumentError(name, f"must be {reason}, not {first['input']!r:.80}")
@@ -84,7 +91,7 @@ def _signature_of(function: Callable[..., Any]) -> Signature:
 
 
 def _validate(name: str, value: object) -> None:
-    """Raise `ArgumentError` if the value of the argument `name` is of a wrong type."""
+    """Raise `ArgumentError` if the value of the argument `name` is of a wrong type. Unknown names are not checked."""
     from pydantic import ValidationError
 
     adapter = _adapters().get(name)
@@ -98,7 +105,7 @@ def _validate(name: str, value: object) -> None:
 
 @cache
 def _adapters() -> dict[str, TypeAdapter[Any]]:
-    """Return the validators of arguments by name; seeds, files and data are validated elsewhere."""
+    """Return the validators by the name of the argument, cached. Arguments that are seeds, files or data have none."""
     from pydantic import Field, StrictBool, StrictInt, StrictStr, TypeAdapter
 
     parameters = Mapping[str, Any] | None

@@ -33,9 +33,9 @@ def read_dataset(
 ) -> Dataset:
     """Read a dataset. If `reviews` is None, the restaurants' lines hold their reviews, as contexts do.
 
-    With the `duplicates` `fail`, a restaurant that has a review twice is unusable; with `first` the first review counts.
-    Unusable lines are added to `failures`. Raises `UnreadableError` for a file that cannot be opened and `DataError` for an
-    invalid social graph.
+    `judgements` and `social` may be None. With the `duplicates` `fail`, a restaurant that has a review twice is
+    unusable; with `first` the first review counts. Unusable lines, and later lines of a restaurant, are added to
+    `failures`. Raises `UnreadableError` for a file that cannot be read and `DataError` for an invalid social graph.
     """
     graph = {"friend_graph": _read_graph(social)} if social is not None else {}
     values = _read_judgements(open_lines(judgements, "judgements"), failures) if judgements is not None else None
@@ -63,9 +63,9 @@ def read_dataset(
 
 
 def _read_judgements(lines: Iterable[InputLine], failures: Failures) -> dict[tuple[str, str], str]:
-    """Return the judgements by review id and aspect.
+    """Return the judgements by review id and aspect; of several lines for a pair, the first counts.
 
-    Invalid lines are added to `failures`, and so are lines that contradict an earlier one, which stays.
+    Invalid lines, and lines that contradict an earlier one, are added to `failures`.
     """
     judgements: dict[tuple[str, str], str] = {}
     for line, record in parse_lines(lines, JudgementLine.read):
@@ -80,7 +80,10 @@ def _read_judgements(lines: Iterable[InputLine], failures: Failures) -> dict[tup
 
 
 def _read_graph(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, list[str]]:
-    """Return the friends of each person. Raises `DataError` for an invalid graph, `UnreadableError` for another file."""
+    """Return the friends of each person, from an object or a JSON file.
+
+    Raises `DataError` for an invalid graph, `UnreadableError` for a file that cannot be read or is of another kind.
+    """
     if isinstance(source, Mapping):
         return SocialGraph.read(dict(source), "the social graph").friend_graph
     if not isinstance(source, str | os.PathLike):
@@ -93,7 +96,10 @@ def _read_graph(source: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[s
 
 
 def _read_social_json(file: str | os.PathLike[str], name: str) -> Any:
-    """Return the JSON value of a social graph's file. Raises `UnreadableError` for a file of another kind."""
+    """Return the JSON value of a social graph's file; `name` is the file in messages.
+
+    Raises `UnreadableError` for a file that cannot be read or is of another kind, `DataError` if it is not JSON.
+    """
     data = read_whole(file, FILE_BYTES)
     kind = kind_of_text(data.decode("utf-8-sig", "replace"), name)
     if kind is not None and kind.name != "social":

@@ -1,4 +1,4 @@
-"""Decodes a line of JSON: with a fast decoder if it provably drops nothing, otherwise promote_warnings.
+"""Decodes a line of JSON: with a fast decoder if it provably drops nothing, otherwise strictly.
 
 In: a line's bytes. Out: its object; anything else, or duplicate keys, is a `DataError`. A fast decoder silently keeps the
 last of duplicate keys, and has other error messages. So its values are compared with the line, and lines that it rejects
@@ -24,7 +24,10 @@ _NOT_MARKS = bytes(code for code in range(256) if code not in b":[\\")
 
 
 def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
-    """Return the object on a line. Raises `DataError` for anything else, duplicate keys, NaN and unpaired surrogates."""
+    """Return the object on a line. Raises `DataError` for anything else, duplicate keys, NaN and unpaired surrogates.
+
+    `encoding` is for lines that the fast decoder does not accept, such as one with a byte order mark.
+    """
     try:
         value = fast_decoder()(line)
     except Exception:  # the strict reader reports the error
@@ -36,7 +39,10 @@ def decode_object(line: bytes, encoding: str = "utf-8") -> dict[str, Any]:
 
 @cache
 def fast_decoder() -> Callable[[bytes], Any]:
-    """Return the fastest installed decoder. It raises for everything that the strict reader rejects, except duplicate keys."""
+    """Return the decoder of msgspec, or one of the standard library if msgspec is not installed; cached.
+
+    A decoder raises for everything that the strict reader rejects, except duplicate keys, whose last value it keeps.
+    """
     try:
         from msgspec.json import Decoder
     except ImportError:
@@ -48,7 +54,10 @@ _decoder = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def _decode(line: bytes) -> Any:
-    """Return the JSON value on a line. Raises `ValueError` if it is not JSON, or may have an unpaired surrogate."""
+    """Return the JSON value on a line. Raises `ValueError` if it is not JSON, or may have an unpaired surrogate.
+
+    Of duplicate keys, the last one counts.
+    """
     if b"\\" in line and (b"\\ud" in line or b"\\uD" in line):
         raise JsonRefusal("there may be an unpaired surrogate")
     text = line.decode()
@@ -76,7 +85,8 @@ def is_whole(line: bytes, entries: int, other_marks: int) -> bool:
 def count_entries(value: dict[str, Any]) -> tuple[int, int]:
     """Return the number of keys of an object, and the number of its lists and of the colons in its strings.
 
-    Nested objects are included, keys down to the depth of rows in a line, colons down to the depth of a context's strings.
+    Lists and strings count directly in the object, keys also in its objects and lists of objects, two levels down. The
+    counts may be too low for deeper values, never too high.
     """
     entries = len(value)
     other_marks = 0
@@ -105,7 +115,10 @@ def count_entries(value: dict[str, Any]) -> tuple[int, int]:
 
 
 def _read_strictly(line: bytes, encoding: str) -> dict[str, Any]:
-    """Return the object on a line. Raises `DataError`, which says what is wrong, for anything else."""
+    """Return the object on a line.
+
+    Raises `DataError`, which says what is wrong, for anything else or duplicate keys.
+    """
     try:
         value = json.loads(
             line.decode(encoding), object_pairs_hook=refuse_duplicate_keys, parse_constant=refuse_constant

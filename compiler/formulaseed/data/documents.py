@@ -25,9 +25,10 @@ from formulaseed.source.text import Source
 
 
 def read_source(file: str | os.PathLike[str], problems: Problems) -> tuple[Source, Path | None]:
-    """Read a file; return its text, and its path, or None if it cannot be written back.
+    """Read a file; return its text, and its path, or None for standard input and compressed files.
 
-    A file that is too large, no UTF-8 or recognised as another format is reported in `problems`.
+    A file that is too large (the text is then empty), not UTF-8 or recognised as another format is reported in
+    `problems`. Raises `UnreadableError` if the file cannot be opened.
     """
     data, path = read_bytes(file, limits.SEED_BYTES)
     name = Path(file).as_posix() if os.fspath(file) != "-" else "<stdin>"
@@ -49,7 +50,10 @@ def read_source(file: str | os.PathLike[str], problems: Problems) -> tuple[Sourc
 
 
 def is_of_kind(source: Source, kind: FileKind | None, kinds: Collection[str], problems: Problems) -> bool:
-    """Return True if a document that was recognised as `kind` may be read as one of `kinds`; report one that may not."""
+    """Return whether a document that was recognised as `kind` may be read as one of `kinds`.
+
+    An unknown kind, None, may always be. If a document may not, an error with help is reported in `problems`.
+    """
     if kind is None or kind.name in kinds:
         return True
     help = kind.help.format(source.name)
@@ -76,7 +80,11 @@ def dump_json(value: Mapping[str, Any], subject: str = "seed", *, indent: int | 
 
 
 def read_text(source: Source, path: Path | None, problems: Problems) -> Document:
-    """Read the JSON of a text; report its faults, or that it exceeds a limit. `tree` is None if nothing is usable."""
+    """Read the JSON of a text. Faults, or a limit that the text exceeds, are reported in `problems`.
+
+    `path` is that of the file, None for other sources. The document's `tree` is None if nothing is usable; after faults
+    it may be incomplete.
+    """
     if len(source.text) > limits.SEED_BYTES:  # a text given in memory; files are measured as they are read
         problems.report(catalogue.file_too_large(source, "the seed"))
         return Document(source, None, path)
@@ -91,13 +99,20 @@ def read_text(source: Source, path: Path | None, problems: Problems) -> Document
 
 
 def report_internal_error(error: Exception, document: Document, problems: Problems) -> None:
-    """Report an unexpected exception as a bug of formulaseed; the traceback is printed if FORMULASEED_DEBUG is 1."""
+    """Report an unexpected exception in `problems` as a bug of formulaseed.
+
+    Prints its traceback if FORMULASEED_DEBUG is 1.
+    """
     _print_traceback(error)
     problems.report(catalogue.internal_error(document.source, catalogue.describe_failure(error)))
 
 
 def module_error(source: Source, subject: str, reason: Exception | str) -> SeedError:
-    """Return the error for a module that is not written: it nests too deep for Python, or fails verification for `reason`."""
+    """Return, not raise, the error for a module that is not written; `subject` names the document.
+
+    If `reason` is an exception of too deep nesting or too little memory, the seed is at fault. Any other `reason` is a
+    bug of formulaseed; the traceback of an exception is printed if FORMULASEED_DEBUG is 1.
+    """
     is_too_deep = isinstance(reason, SyntaxError) and "too many" in reason.msg
     if is_too_deep or isinstance(reason, RecursionError | MemoryError):
         return SeedError([catalogue.module_too_deep(source, subject)])
@@ -116,8 +131,9 @@ def _print_traceback(error: Exception) -> None:
 def portable_path(path: Path | None, folder: Path | None = None) -> str:
     """Return the path that a module's header names: the same from every working directory and on every machine.
 
-    The path is relative to the project of the seed: the nearest folder above it with a pyproject.toml or a .git. Outside of
-    a project it is relative to `folder`, that of the module; without a folder it is the file's name. Empty without a path.
+    The path is relative to the project of the seed: the nearest folder above it with a pyproject.toml or a .git.
+    Outside of a project it is relative to `folder`, that of the module, and the file's name if `folder` is None. Empty
+    if `path` is None.
     """
     if path is None:
         return ""
@@ -134,9 +150,10 @@ def portable_path(path: Path | None, folder: Path | None = None) -> str:
 
 
 def candidate_paths(path: str, folder: Path) -> list[Path]:
-    """Return the possible paths of the file that the header of a generated file in `folder` names, the likeliest first.
+    """Return the paths that `path`, from the header of a generated file in `folder`, may mean, the likeliest first.
 
-    A header names the file from its project, a folder above; outside of a project from the folder itself.
+    A path that begins with `../` is relative to the folder; any other to it or to a folder above it. The files need not
+    exist.
     """
     here = folder.resolve()
     folders = [here] if path.startswith("../") else [here, *here.parents]

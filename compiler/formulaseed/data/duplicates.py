@@ -25,7 +25,7 @@ def review_ids(rows: Iterable[Any]) -> list[Any]:
 
 
 def are_unique(ids: Sequence[Any]) -> bool:
-    """Return True if no id occurs twice."""
+    """Return whether no id occurs twice. Only strings and integers are ids; other values, such as None, may repeat."""
     try:
         if len(set(ids)) == len(ids):  # nearly always true, and fast
             return True
@@ -36,7 +36,10 @@ def are_unique(ids: Sequence[Any]) -> bool:
 
 
 def find_duplicates(ids: Sequence[Any]) -> dict[int, int]:
-    """Return the positions whose id occurred before, each with the position of the first review that has this id."""
+    """Map each position whose id occurred before to the position of the first review with this id.
+
+    Only strings and integers are ids; other values, such as None, are never duplicates.
+    """
     if are_unique(ids):
         return {}
     first: dict[Any, int] = {}
@@ -56,7 +59,11 @@ def describe_duplicate(first: str, second: str, review_id: Any) -> str:
 def drop_duplicates(
     reviews: list[_Review], ids: Sequence[Any], policy: Duplicates, place_of: Callable[[int], str]
 ) -> list[_Review]:
-    """Return the first review of each id. Raises `DataError`, which names two duplicates, if the policy is `fail`."""
+    """Return the first review of each id; the list itself if there are no duplicates. `ids` are those of `reviews`.
+
+    If `policy` is `fail`, duplicates raise `DataError`, which names two of them by `place_of`, a function of their
+    positions.
+    """
     duplicates = find_duplicates(ids)
     if not duplicates:
         return reviews
@@ -67,5 +74,8 @@ def drop_duplicates(
 
 
 def refuse_duplicates(rows: list[Any]) -> None:
-    """Raise `DataError` if two rows have the same id."""
+    """Raise `DataError`, which names both, if two rows have the same `review_id`.
+
+    Rows without an id are no duplicates.
+    """
     drop_duplicates(rows, review_ids(rows), "fail", "rows[{}]".format)

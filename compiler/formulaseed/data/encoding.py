@@ -31,7 +31,10 @@ def encode_plain(values: Mapping[str, Any]) -> str:
 
 @cache
 def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
-    """Return the fastest encoder that is installed for what `encode_plain` takes; it returns "" if its text may differ."""
+    """Return an encoder for what `encode_plain` takes, of msgspec if it is installed; cached.
+
+    The encoder returns an empty string if its text may differ from that of `encode`; that of msgspec may raise.
+    """
     try:
         from msgspec.json import Encoder, format
     except ImportError:
@@ -39,6 +42,7 @@ def fast_encoder() -> Callable[[Mapping[str, Any]], str]:
     encode_fast = Encoder().encode
 
     def encode_quickly(values: Mapping[str, Any]) -> str:
+        """Return the JSON by msgspec, or by `_encode_by_type` if the text has a null or an unusual number."""
         text = format(encode_fast(values), indent=0).decode()
         # msgspec writes null for NaN, and other digits than Python for numbers below 0.0001 and from 1e16 on.
         if "null" in text or ".0000" in text or _has_exponent(text):

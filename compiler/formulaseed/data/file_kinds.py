@@ -37,14 +37,17 @@ class FileKind(NamedTuple):
 
 
 def _any_of(*names: str) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether some keys include any of `names`."""
     return lambda keys: not keys.isdisjoint(names)
 
 
 def _all_of(*names: str) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether some keys include all of `names`."""
     return lambda keys: keys >= {*names}
 
 
 def _one_of(names: _Keys) -> Callable[[_Keys], bool]:
+    """Return a function that returns whether there is a single key, and it is one of `names`."""
     return lambda keys: len(keys) == 1 and keys <= names
 
 
@@ -146,7 +149,11 @@ _JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 def kind_of(value: object) -> FileKind | None:
-    """Return the kind of a JSON object by its keys, or of a list by its first object; None if nothing is certain."""
+    """Return the kind of a JSON object by its keys; the first kind that fits counts. None if nothing is certain.
+
+    A list has the kind of its first object among its first ten items, with help for lists. An object whose values are
+    all numbers is a lookup table.
+    """
     if isinstance(value, list):
         return _kind_of_list(next((item for item in value[:10] if isinstance(item, Mapping)), {}))
     if not isinstance(value, Mapping):
@@ -158,7 +165,7 @@ def kind_of(value: object) -> FileKind | None:
 
 
 def _kind_of_list(first: Mapping[str, object]) -> FileKind | None:
-    """Return the kind of a JSON list, with help for lists, by its `first` object; None if nothing is certain."""
+    """Return the kind of a JSON list by its `first` object, with help for lists; None if uncertain or several seeds."""
     kind = kind_of(first)
     if kind is None or kind.name == "seed":
         return None
@@ -173,7 +180,11 @@ def _kind_of_list(first: Mapping[str, object]) -> FileKind | None:
 
 
 def kind_of_text(text: str, name: str) -> FileKind | None:
-    """Return the kind of the file `name` by its first JSON value, or as a text that is not JSON; None if it is not certain."""
+    """Return the kind of a text by its first JSON value, or as another format; None if it is not certain.
+
+    `name` is the file's name, whose suffix counts unless the text begins like JSON. A text with invalid JSON has the
+    kind of a whole file that its keys show.
+    """
     start = len(text) - len(text.lstrip())
     if text[start : start + 1] not in ("{", "["):
         return _kind_of_plain_text(text[start:], name)
@@ -190,7 +201,10 @@ def kind_of_text(text: str, name: str) -> FileKind | None:
 
 
 def _read_first_value(text: str, start: int) -> tuple[object, int]:
-    """Return the JSON value that begins at an offset, and where it ends; None and the end of the text if it is not valid."""
+    """Return the JSON value at or after `start`, past white space, and the offset of its end.
+
+    If it is not valid JSON, return None and the end of the text.
+    """
     start += len(text[start:]) - len(text[start:].lstrip())
     try:
         return json.JSONDecoder().raw_decode(text, start)
@@ -199,7 +213,10 @@ def _read_first_value(text: str, start: int) -> tuple[object, int]:
 
 
 def _find_keys(text: str, start: int) -> dict[str, object]:
-    """Return the keys of the object that begins at an offset, or of the first one in a list, whatever is wrong inside."""
+    """Return the keys of the object at `start`, or of the first one in a list, even if the JSON is invalid inside.
+
+    The values are None. At most 100,000 characters are scanned.
+    """
     keys: dict[str, object] = {}
     outer = text[start] == "["
     depth = 0
@@ -237,12 +254,12 @@ KINDS_OF_TEXT = {entry.kind.name: entry.kind for entry in _TEXT_KINDS}
 
 
 def is_snippet(kind: FileKind) -> bool:
-    """Return True if a kind is a part of a seed rather than a whole file."""
+    """Return whether a kind is a part of a seed, such as a step or a field, rather than a whole file."""
     return kind.name in ("step", "table") or any(kind.name == snippet.name for snippet in _SNIPPET_KINDS)
 
 
 def list_kinds(kinds: Iterable[str]) -> str:
-    """Return the nouns of kinds as a list in words, such as `a seed, requests or rules`."""
+    """Return the nouns of the kinds with these names, at least one, in words, such as `a seed, requests or rules`."""
     *nouns, last = [KINDS[name].noun.removeprefix("a file of ") for name in kinds]
     return f"{', '.join(nouns)} or {last}" if nouns else last
 
@@ -257,16 +274,17 @@ _IN_MEMORY_HELP = {
 def describe_mismatch(kind: FileKind, expected: str, name: str) -> str:
     """Return the message that a file is of another kind than the `expected` one, with help.
 
-    Objects in memory, whose name is `<rows>` and the like, are taken by functions, not by commands.
+    For objects in memory, whose name is `<rows>` and the like, the help names functions instead of commands.
     """
     help = _IN_MEMORY_HELP.get(expected, "pass another list") if name == f"<{expected}>" else kind.help.format(name)
     return f"it is {kind.noun}, not {KINDS[expected].noun}; {help}"
 
 
 def find_mismatch(value: object, expected: str, name: str) -> str:
-    """Return the reason why a data file is not of the expected kind, by its first object; empty if it may be.
+    """Return the reason why a data file is not of the `expected` kind; empty if it may be.
 
-    `value` is the text of a file whose first line is not JSON. Restaurants may have reviews, and contexts none.
+    `value` is the file's first object, or its text if the first line is not JSON; `name` is the file. Restaurants may
+    have reviews, and contexts none.
     """
     if isinstance(value, str):
         kind = _kind_of_plain_text(value, name)

@@ -31,8 +31,8 @@ BUFFER = 256 * 1024
 def read_bytes(file: str | os.PathLike[str], max_bytes: int, *, regular: bool = False) -> tuple[bytes, Path | None]:
     """Return at most `max_bytes` + 1 bytes of a file, and its path; None for standard input and compressed files.
 
-    Raises `UnreadableError` if the file cannot be opened or decompressed, for a named pipe that nothing writes to, and with
-    `regular` for anything but a regular file.
+    `-` is standard input, and a name that ends in `.gz` is decompressed. Raises `UnreadableError` if the file cannot be
+    opened or decompressed, for a named pipe that nothing writes to, and with `regular` for anything but a regular file.
     """
     name = os.fspath(file)
     path = Path(name) if name != "-" else None
@@ -50,7 +50,10 @@ def read_bytes(file: str | os.PathLike[str], max_bytes: int, *, regular: bool = 
 
 
 def read_whole(file: str | os.PathLike[str], max_bytes: int, *, regular: bool = False) -> bytes:
-    """Return a file's bytes. Raises `UnreadableError` as `read_bytes` does, and for a file of more than `max_bytes` bytes."""
+    """Return a file's bytes. Raises `UnreadableError` as `read_bytes` does, and for more than `max_bytes` bytes.
+
+    With `regular`, anything but a regular file is rejected, too.
+    """
     data, _ = read_bytes(file, max_bytes, regular=regular)
     if len(data) > max_bytes:
         raise UnreadableError(f"cannot read {os.fspath(file)}: it is larger than {format_size(max_bytes)}")
@@ -63,7 +66,10 @@ def read_json(file: str | os.PathLike[str]) -> Any:
 
 
 def parse_json(text: str | bytes, name: str) -> Any:
-    """Return the value of a JSON text. Raises `DataError`, with the `name` of the text, if it is not JSON."""
+    """Return the value of a JSON text. Raises `DataError`, with the `name` of the text, if it is not JSON.
+
+    NaN, infinity, numbers of thousands of digits and too deep nesting are rejected; of duplicate keys the last counts.
+    """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
@@ -81,7 +87,10 @@ def parse_json(text: str | bytes, name: str) -> Any:
 
 
 def refuse_input(path: str, *inputs: str | None) -> None:
-    """Raise `UnreadableError` if a file to be written is one of the inputs: files, folders or patterns of files."""
+    """Raise `UnreadableError` if the existing file `path`, to be written, is an input or directly in an input folder.
+
+    `inputs` are files, folders or patterns of files; None is skipped.
+    """
     target = Path(path)
     for source in inputs if target.exists() else ():
         names = [] if source is None else [source, *glob.glob(source, recursive=True)]
@@ -90,7 +99,10 @@ def refuse_input(path: str, *inputs: str | None) -> None:
 
 
 def has_text(path: Path, text: str) -> bool | None:
-    """Return whether a file has exactly this text; None if there is no file. Raises `UnreadableError` if it cannot be read."""
+    """Return whether a file has exactly this text; None if there is no file.
+
+    Raises `UnreadableError` if it cannot be read.
+    """
     if not path.exists():
         return None
     expected = text.encode()
@@ -103,7 +115,7 @@ def has_text(path: Path, text: str) -> bool | None:
 def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
     """Write `text` to a file, or replace it, as `open_replacement` does; compressed if its name ends in `.gz`.
 
-    Raises `UnreadableError` if the file cannot be written.
+    `through_link` is as there. Raises `UnreadableError` if the file cannot be written.
     """
     data = text.encode()
     if path.suffix == ".gz":
@@ -156,10 +168,10 @@ def open_replacement(path: Path, *, through_link: bool = True) -> Iterator[Binar
 
 @contextmanager
 def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
-    """Open a file to write to, compressed if its name ends in `.gz`, or standard output for `-`.
+    """Open a file to write text to, compressed if its name ends in `.gz`, or standard output for `-`.
 
-    The file replaces an old one if the block succeeds; otherwise the old one stays. Standard output and pipes receive each
-    line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
+    The file replaces an old one if the block succeeds; otherwise the old one stays. Standard output stays open; it and
+    pipes receive each line at once. Raises `UnreadableError` if the file cannot be written, or is one of the inputs.
     """
     if path == "-":
         if isinstance(sys.stdout, TextIOWrapper):
@@ -178,7 +190,10 @@ def text_writer(path: str, *inputs: str | None) -> Iterator[TextIO]:
 
 
 def _create_temporary(path: Path) -> tuple[Path, BinaryIO, int | None]:
-    """Create a temporary file in the folder of `path`; return its path, the open file, and a descriptor of its lock or None."""
+    """Create a temporary file beside `path`; return its path, the open file, and a descriptor that holds its lock.
+
+    The descriptor, which the caller must close, is None without `fcntl`.
+    """
     while True:
         temporary = path.with_name(f".{path.name[:200]}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
         file = temporary.open("xb", buffering=BUFFER)
@@ -194,7 +209,10 @@ def _create_temporary(path: Path) -> tuple[Path, BinaryIO, int | None]:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove the temporary files for `path` that no process has locked, since their processes were killed."""
+    """Remove the temporary files for `path` that no process has locked, since their processes were killed.
+
+    Errors are ignored, and nothing is removed on a system without file locks.
+    """
     pattern = re.compile(rf"\.{re.escape(path.name[:200])}\.\d+-[0-9a-f]{{8}}\.tmp")
     with suppress(OSError):  # a folder that cannot be listed
         for name in os.listdir(path.parent) if fcntl is not None else ():
@@ -203,7 +221,7 @@ def _remove_abandoned(path: Path) -> None:
 
 
 def _remove_if_abandoned(temporary: Path) -> None:
-    """Remove a temporary file, unless a process holds its lock or it cannot be opened."""
+    """Remove a temporary file, unless a process holds its lock or it cannot be locked. Errors are ignored."""
     with suppress(OSError):  # it is another user's, or gone by now
         descriptor = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -214,7 +232,7 @@ def _remove_if_abandoned(temporary: Path) -> None:
 
 
 def _try_lock(descriptor: int) -> bool | None:
-    """Lock an open file; return False if another process holds the lock, None if the file system has no locks."""
+    """Lock an open file without waiting. Returns False if another process holds the lock, None without support."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -226,7 +244,7 @@ def _try_lock(descriptor: int) -> bool | None:
 
 @contextmanager
 def _translate_write_errors(path: Path) -> Iterator[None]:
-    """Raise `UnreadableError` in place of an error of the block, which writes to `path`."""
+    """Raise `UnreadableError` in place of an `OSError` or `ValueError` of a `with` block that writes to `path`."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -239,7 +257,10 @@ def format_size(count: int) -> str:
 
 
 def _read(path: Path, max_bytes: int, regular: bool) -> bytes:
-    """Return at most `max_bytes` + 1 bytes of a file. Raises `OSError`, also for a named pipe that nothing writes to."""
+    """Return at most `max_bytes` + 1 bytes of a file. Raises `OSError`, also for a named pipe that nothing writes to.
+
+    With `regular`, it is also raised for anything but a regular file.
+    """
     if regular and not stat.S_ISREG(path.stat().st_mode):
         raise OSError(0, "Is a directory" if path.is_dir() else "it is not a regular file")
     with open(path, "rb", opener=_open) as file:
@@ -250,14 +271,14 @@ def _read(path: Path, max_bytes: int, regular: bool) -> bytes:
 
 
 def _open(path: str, flags: int) -> int:
-    """Open a file without blocking on a named pipe that has no writer."""
+    """Return a descriptor of an opened file, without waiting for a writer if it is a named pipe. Raises `OSError`."""
     descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     return descriptor
 
 
 def _decompress(name: str, data: bytes, max_bytes: int) -> bytes:
-    """Return at most `max_bytes` + 1 bytes of decompressed `data`. Raises `UnreadableError`."""
+    """Return at most `max_bytes` + 1 bytes of decompressed `data`. Raises `UnreadableError` if it is not valid gzip."""
     import gzip
     import zlib
     from io import BytesIO

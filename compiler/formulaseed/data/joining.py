@@ -33,13 +33,16 @@ class StoredLines:
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="formulaseed-")
 
     def add(self, business_id: str, line: InputLine) -> None:
-        """Keep a line of a restaurant."""
+        """Store a line of a restaurant, on the disk if all lines exceed `IN_MEMORY` bytes.
+
+        Call only before the first `pop`.
+        """
         self._name = line.file
         self._places.setdefault(business_id, array("Q")).extend((self._file.tell(), len(line.raw), line.number))
         self._file.write(line.raw)
 
     def pop(self, business_id: str) -> Iterator[InputLine]:
-        """Yield a restaurant's lines in their order, and forget them."""
+        """Yield a restaurant's lines in the order in which they were added, and forget them; none for an unknown id."""
         places = self._places.pop(business_id, array("Q"))
         for i in range(0, len(places), 3):
             offset, length, number = places[i : i + 3]
@@ -56,7 +59,10 @@ class StoredLines:
 
 
 def _read_business_id(line: InputLine, model: type[ReviewLine]) -> str | DataError:
-    """Return the restaurant of a review's line, if possible without parsing the line; an error if it is invalid."""
+    """Return the restaurant's id on a review's line, or the error if the line is invalid.
+
+    A line with an obvious id is not parsed, and so not checked.
+    """
     ids = _ID.findall(line.raw)
     if len(ids) == 1 and not _ESCAPED_ASCII.search(line.raw):
         try:
@@ -74,11 +80,12 @@ def join_files(
     models: tuple[type[RestaurantRecord], type[ReviewLine]] = (RestaurantRecord, ReviewLine),
     duplicates: Duplicates = "fail",
 ) -> Iterator[LocatedRestaurant]:
-    """Yield restaurants in the order of their file, each with its reviews in the order of theirs.
+    """Yield restaurants in the order of their file, each with its reviews in the order of theirs, or with an error.
 
-    The lines of reviews are stored first, if necessary on the disk, and parsed when their restaurant is read. An invalid
-    review is added to `failures`, and its restaurant fails, too; a review of an unknown restaurant is also a failure. With
-    the `duplicates` `fail`, a restaurant that has a review twice fails; with `first` the first review counts.
+    The lines of reviews are stored first, if necessary on the disk, and parsed when their restaurant is read. An
+    invalid review is added to `failures`, and its restaurant fails, too. Reviews of an unknown restaurant, and later
+    lines of a restaurant, which are left out, are added to `failures`. With the `duplicates` `fail`, a restaurant that
+    has a review twice fails; with `first` the first review counts. `models` read a restaurant and a review.
     """
     with closing(StoredLines()) as review_lines:
         yield from _Join(models, failures, review_lines, duplicates).run(restaurants, reviews)
@@ -125,7 +132,10 @@ class _Join:
                 self._failures.add_unused(places[0], reason, len(places))
 
     def _add_reviews(self, restaurant: RestaurantRecord) -> RestaurantRecord | DataError:
-        """Return the restaurant with its reviews, or an error if they cannot be used."""
+        """Return the restaurant with its reviews, or an error.
+
+        There is an error if a review is invalid, or if two have the same id and duplicates must fail.
+        """
         reviews = list(self._read_reviews(restaurant.business_id))
         invalid_place = self._invalid.get(restaurant.business_id)
         if invalid_place is not None:
@@ -146,13 +156,13 @@ class _Join:
                 yield line.place, review
 
     def _reject(self, line: InputLine, error: DataError) -> None:
-        """Add the invalid line of a review to the failures, and note its place for its restaurant."""
+        """Add an invalid line of a review to the failures, and note that its restaurant has one."""
         self._failures.add_unreadable(line.place, str(error))
         self._invalid.setdefault(line.business_id, line.place)
 
 
 def _drop_reviews(line: InputLine) -> InputLine:
-    """Return a restaurant's line with an empty list of reviews; a line with an error is returned with the error."""
+    """Return a copy of a restaurant's line with an empty list of reviews; an invalid line keeps its error."""
     content = line.content
     if not isinstance(content, DataError):
         content = {**content, "reviews": []}

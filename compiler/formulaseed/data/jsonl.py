@@ -50,7 +50,7 @@ class InputLine:
 
     @property
     def content(self) -> dict[str, Any] | DataError:
-        """The line's object, or the error if it has none."""
+        """The line's object, or the `DataError` if there is none; decoded when first read, then cached."""
         if self._content is None:
             try:
                 self._content = decode_object(self.raw, "utf-8-sig" if self.number == 1 else "utf-8")
@@ -72,7 +72,7 @@ class InputLine:
     def parse(self, parse: Callable[[dict[str, Any]], _Record]) -> _Record | DataError:
         """Return the record that `parse` makes of the object, or the `DataError` that it or the decoder raises.
 
-        `UnreadableError`, which ends the reading of a file, is not caught.
+        The error is returned, not raised. `UnreadableError`, which ends the reading of a file, is not caught.
         """
         if isinstance(self.content, DataError):
             return self.content
@@ -93,9 +93,10 @@ def parse_lines(
 
 
 def open_lines(source: Lines, name: str) -> Iterator[InputLine]:
-    """Open a file and return its lines; objects in memory or the rows of a data frame become lines of the file `<name>`.
+    """Open a file and return its lines; objects in memory, or rows of a data frame, are lines of the file `<name>`.
 
-    Raises `DataError` for anything else, and `UnreadableError` for a file that cannot be opened.
+    `name` is also the kind of the data, if it is one of `file_kinds.KINDS`. Raises `DataError` for any other source,
+    `UnreadableError` for a file that cannot be opened, and during iteration as `read_lines` does.
     """
     kind = name if name in KINDS else None
     if isinstance(source, str | os.PathLike):
@@ -111,14 +112,21 @@ def open_lines(source: Lines, name: str) -> Iterator[InputLine]:
 
 
 def is_lines(value: object) -> bool:
-    """Return True for a path, an iterable of objects or a data frame."""
+    """Return whether a value is a path, a data frame or an iterable; an object or bytes is not.
+
+    Items are not checked.
+    """
     if isinstance(value, str | os.PathLike) or is_frame(value):
         return True
     return isinstance(value, Iterable) and not isinstance(value, Mapping | bytes)
 
 
 def keep_lines(lines: Lines, kind: str) -> Lines:
-    """Return lines that can be read again: an iterator as a list, a reader of a data frame as a table, a path as it is."""
+    """Return lines that can be read again: an iterator as a list, a data frame as a table, the rest unchanged.
+
+    Reads the iterator or the frame to its end. `kind` names the data in errors; raises `DataError` for an unusable
+    frame.
+    """
     if isinstance(lines, str | os.PathLike):
         return lines
     if is_frame(lines):
@@ -130,12 +138,12 @@ def keep_lines(lines: Lines, kind: str) -> Lines:
 
 
 def is_frame(value: object) -> bool:
-    """Return True for a table in memory: a pandas or polars frame, or an Arrow table or reader."""
+    """Return whether a value is a table in memory: a pandas or polars frame, or an Arrow table or reader."""
     return hasattr(value, "__arrow_c_stream__")
 
 
 def _encode_line(value: object, name: str, number: int) -> InputLine:
-    """Return the line of an object in memory; its content is an error if the object is not JSON."""
+    """Return the line of an object in memory; its content is a `DataError` if `value` is no object or not JSON."""
     if not isinstance(value, Mapping):
         return InputLine(name, number, b"", DataError(f"it must be an object, not {type(value).__name__}"))
     try:
@@ -148,10 +156,11 @@ def _encode_line(value: object, name: str, number: int) -> InputLine:
 
 
 def read_lines(path: str, kind: str | None = None) -> Iterator[InputLine]:
-    """Open a file, and yield every line that is not blank. `kind`, of `file_kinds.KINDS`, is what the file must hold.
+    """Open a file, and return an iterator over its lines that are not blank; a row of a Parquet file is a line of JSON.
 
-    Raises `UnreadableError`: at once if the file cannot be opened; during iteration if it cannot be decompressed, a line is
-    too long, an object has several lines, or the first line shows that the file is of another kind.
+    `path` may be `-`, standard input. `kind`, of `file_kinds.KINDS`, is what the file must hold; None for anything.
+    Raises `UnreadableError`: at once if the file cannot be opened; during iteration if it cannot be decompressed, a
+    line is too long, an object has several lines, or the first line shows that the file is of another kind.
     """
     if path.endswith(".parquet"):
         from formulaseed.data.parquet import parquet_lines
@@ -163,7 +172,10 @@ def read_lines(path: str, kind: str | None = None) -> Iterator[InputLine]:
 
 
 def _check_kind(lines: Iterator[InputLine], kind: str | None) -> Iterator[InputLine]:
-    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of the kind."""
+    """Yield the lines. Raises `UnreadableError` if the first shows that they are not of `kind`; None accepts all.
+
+    The source of the lines is closed before the error is raised.
+    """
     first = next(lines, None)
     if first is None:
         return
@@ -179,7 +191,7 @@ def _check_kind(lines: Iterator[InputLine], kind: str | None) -> Iterator[InputL
 
 
 def _value_or_text(raw: bytes) -> object:
-    """Return the list on a line, or the beginning of a line that is not JSON."""
+    """Return the JSON value if a line begins with `[` and is valid, otherwise the beginning of its text."""
     text = raw.decode("utf-8-sig", "replace")
     try:
         return json.loads(text) if text.startswith("[") else text[:_MAX_BEGINNING]
@@ -188,7 +200,11 @@ def _value_or_text(raw: bytes) -> object:
 
 
 def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[InputLine]:
-    """Yield the lines of an open file that are not blank, and close it. Raises `UnreadableError`."""
+    """Yield the lines of an open file that are not blank, and close the file at the end.
+
+    Raises `UnreadableError` if reading fails, a line is too long, or the file is one document over several lines;
+    `kind` is for that message, None if unknown.
+    """
     with file:
         is_first = True
         for number in count(1):
@@ -210,7 +226,7 @@ def _iterate_lines(name: str, file: BinaryIO, kind: str | None) -> Iterator[Inpu
 def _describe_layout(opening: bytes, rest: BinaryIO, name: str, kind: str | None) -> str:
     """Return why a document over several lines cannot be read: it is of another kind, or must have one object a line.
 
-    `opening` is the first line; the `rest` of the file is read, up to the size of a seed.
+    `opening` is the first line. The `rest` of the file is read, up to the size of a seed, and not rewound.
     """
     try:
         document = json.loads((opening + rest.read(SEED_BYTES)).decode("utf-8-sig"))
@@ -226,7 +242,7 @@ def _describe_layout(opening: bytes, rest: BinaryIO, name: str, kind: str | None
 
 
 def _open(path: str) -> BinaryIO:
-    """Open a file, decompressed if it is gzipped. Raises `UnreadableError`."""
+    """Open a file, or standard input for `-`, decompressed if it begins as gzip does. Raises `UnreadableError`."""
     if path == "-":
         if sys.stdin is None:
             raise UnreadableError("cannot read standard input: it is closed")
@@ -251,6 +267,10 @@ LocatedRestaurant = tuple[str, RestaurantRecord | DataError, str]
 def read_contexts(
     lines: Iterable[InputLine], model: type[RestaurantRecord] = RestaurantRecord, duplicates: Duplicates = "fail"
 ) -> Iterator[LocatedRestaurant]:
-    """Yield one restaurant for each line, read as `model`; `duplicates` decides about those that have a review twice."""
+    """Yield the place, the restaurant read as `model`, and the id of each line; an error in place of an unusable one.
+
+    With the `duplicates` `fail`, a restaurant that has a review twice is an error; with `first` the first review
+    counts.
+    """
     for line, restaurant in parse_lines(lines, lambda value: model.read(value).deduplicate(duplicates)):
         yield line.place, restaurant, line.business_id

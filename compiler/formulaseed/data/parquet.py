@@ -33,7 +33,10 @@ def require_pyarrow(extra: str = "parquet", purpose: str = "Parquet") -> None:
 
 
 def parquet_lines(path: str) -> Iterator[bytes]:
-    """Yield each line of a file as JSON, without nulls. Raises `UnreadableError`."""
+    """Yield each line of a file as JSON, without nulls.
+
+    Raises `UnreadableError` if it cannot be read, or pyarrow is not installed.
+    """
     require_pyarrow()
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -60,7 +63,8 @@ def frame_lines(frame: Any, name: str) -> Iterator[bytes]:
 def arrow_table(frame: Any, name: str) -> Any:
     """Return a frame, or the rest of an Arrow reader, as an Arrow table, which can be read again.
 
-    Raises `DataError`, with the `name` of the frame, for columns that Arrow cannot hold.
+    Raises `DataError`, with the `name` of the frame, for columns that Arrow cannot hold, and `MissingExtraError`
+    without pyarrow.
     """
     require_pyarrow()
     import pyarrow as pa
@@ -80,7 +84,7 @@ def _drop_nulls(value: Any) -> Any:
 
 
 def _encode_value(value: Any) -> str | float:
-    """Return a decimal as a number, a date or a time in ISO form."""
+    """Return a decimal as a float, and anything else, such as a date or a time, as its string."""
     return float(value) if isinstance(value, Decimal) else str(value)
 
 
@@ -88,10 +92,11 @@ def _encode_value(value: Any) -> str | float:
 def parquet_writer(
     file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance
 ) -> Iterator[Callable[[Result], None]]:
-    """Open a Parquet file of results, and provide a function that writes a result.
+    """Open a Parquet writer of results in `file`, and provide a function that adds a result.
 
-    The rest and the footer are written on exit, also after an exception: the file is then valid, with the results so far.
-    `outputs` are the seed's outputs with their types. Results must have passed `fail_if_oversized`.
+    The rest and the footer are written on exit, also after an exception: the file is then valid, with the results so
+    far. `file` stays open. `outputs` are the seed's outputs with their types. Results must have passed
+    `fail_if_oversized`. Raises `FormulaSeedError` for an output that is called like another column.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -105,12 +110,14 @@ def parquet_writer(
     rows: list[Sequence[Any]] = []
 
     def flush() -> None:
+        """Write the pending rows as a row group, and clear them."""
         columns = zip(*rows, strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
         writer.write_batch(pa.record_batch(arrays, schema=schema))
         rows.clear()
 
     def write(result: Result) -> None:
+        """Add a result; write a row group when enough are pending."""
         rows.append(result_cells(result, outputs))
         if len(rows) == _GROUP_ROWS:
             flush()
@@ -124,7 +131,10 @@ def parquet_writer(
 
 
 def fail_if_oversized(result: Result, failures: Failures) -> Result:
-    """Return the result, or a failed one, added to `failures`, if an integer has more than the 64 bits of its column."""
+    """Return the result itself, or a copy with an error if an integer has more than the 64 bits of its column.
+
+    The error is then also added to `failures`.
+    """
     for name, value in (result.output or {}).items():
         if isinstance(value, int) and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             message = "its value has more than the 64 bits of a Parquet column: write JSON Lines or CSV"
@@ -137,10 +147,11 @@ def fail_if_oversized(result: Result, failures: Failures) -> Result:
 def rows_writer(
     file: BinaryIO, program: nodes.Program, *, with_text: bool
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Open a Parquet file of rows, and provide a function that writes the line of a restaurant, whose keys are columns.
+    """Open a Parquet writer of rows in `file`, and provide a function that adds the line of a restaurant.
 
-    Rows and contexts have the seed's fields, standard and declared; other values are dropped. The function
-    raises `DataError` for a line with a value that its column cannot hold.
+    Rows and contexts have the seed's fields, standard and declared; other values are dropped. `with_text` adds texts,
+    quotes and reasons. The function raises `DataError` for a line with a value that its column cannot hold. The rest is
+    written on exit, also after an exception; `file` stays open.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -150,6 +161,7 @@ def rows_writer(
     rows = 0
 
     def flush() -> None:
+        """Write the pending lines as a row group, and clear them."""
         nonlocal rows
         lines = pa.concat_arrays(pending)
         writer.write_batch(pa.RecordBatch.from_struct_array(lines))
@@ -157,6 +169,10 @@ def rows_writer(
         rows = 0
 
     def write(line: dict[str, Any]) -> None:
+        """Add a line; write a row group when enough are pending.
+
+        Raises `DataError` for a value that a column cannot hold.
+        """
         nonlocal rows
         try:
             pending.append(pa.array([line], pa.struct(schema)))

@@ -33,7 +33,10 @@ class Record(BaseModel):
 
     @classmethod
     def read(cls, value: Any, where: str = "") -> Self:
-        """Return the record of a JSON value. Raises `DataError`, which names every invalid field."""
+        """Return the record of a JSON value. Raises `DataError`, which names the first five invalid fields.
+
+        `where` is the place in the error, such as a file; empty if unknown.
+        """
         try:
             return cls.model_validate(value)
         except ValidationError as error:
@@ -41,8 +44,11 @@ class Record(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _has_no_typo(cls, value: Any) -> Any:
-        """Raise `ValueError` for a key that resembles an absent field: a typo must not select the default."""
+    def _reject_typos(cls, value: Any) -> Any:
+        """Return the value itself. Raises `ValueError` for a key that resembles an absent field.
+
+        A typo must not select the field's default.
+        """
         keys = [key for key in value if isinstance(key, str)] if isinstance(value, dict) else list(cls.model_fields)
         find_typo = _find_first_typo if sum(map(len, keys)) <= _MAX_CACHED_CHARACTERS else _find_first_typo.__wrapped__
         typo = find_typo(tuple(cls.model_fields), tuple(keys))
@@ -56,7 +62,10 @@ _MAX_CACHED_CHARACTERS = 1_000
 
 @lru_cache(256)
 def _find_first_typo(names: tuple[str, ...], keys: tuple[str, ...]) -> tuple[str, str] | None:
-    """Return the first absent name with the key that resembles it, or None; cached, since lines of a file have the same keys."""
+    """Return the first of `names` that is absent from `keys`, and the key that resembles it; None without a typo.
+
+    Cached, since lines of a file have the same keys.
+    """
     for name in names:
         typo = _find_typo(name, keys, names) if name not in keys else None
         if typo is not None:
@@ -74,19 +83,22 @@ class ReviewRecord(Record):
 
     @field_validator("date")
     @classmethod
-    def _is_iso(cls, date: str | None) -> str | None:
+    def _check_date(cls, date: str | None) -> str | None:
         """Return the date unchanged. Raises `ValueError` if it is no ISO date."""
         if date is not None and _parse_iso_date(date) is None:
             raise ValueError(f"must be an ISO date such as 2018-04-14 or 2018-04-14 12:18:05, not {date[:40]!r}")
         return date
 
     def facts(self) -> dict[str, object]:
-        """Return the facts that an extractor may use in addition to the text; None for those that the line lacks."""
+        """Return the date, stars and useful votes, for an extractor to use with the text; None for missing ones."""
         extra = self.model_extra or {}
         return {"date": self.date, "stars": extra.get("stars"), "useful": extra.get("useful")}
 
     def meta(self) -> dict[str, Any]:
-        """Return the metadata as rows have it: `date` without a time, `user_fans` from `user.fans`."""
+        """Return the metadata as rows have it: undeclared fields, members of `user` as `user_…`, and the date.
+
+        The date has no time. Undeclared fields take precedence over those of the user.
+        """
         extra = self.model_extra or {}
         user = {f"user_{name}": value for name, value in (self.user or {}).items()}
         date = {} if self.date is None else {"date": self.date[:10]}
@@ -111,7 +123,11 @@ class RestaurantRecord(Record):
         return {**(self.model_extra or {}), **(self.business or {})}
 
     def deduplicate(self, policy: Duplicates, place_of: Callable[[int], str] = "reviews[{}]".format) -> Self:
-        """Return a copy with the first review of each id. Under `fail` a duplicate raises `DataError`, with its `place_of`."""
+        """Return a copy with the first review of each id, or the restaurant itself without duplicates.
+
+        Under the policy `fail` a duplicate raises `DataError`, which names both reviews by `place_of`, a function of
+        positions.
+        """
         ids = [review.review_id for review in self.reviews]
         reviews = drop_duplicates(self.reviews, ids, policy, place_of)
         if len(reviews) == len(self.reviews):
@@ -161,7 +177,10 @@ class RowsReviews(Record):
     duplicates: NonNegative = 0
 
     def counts(self, rows: int) -> ReviewCounts:
-        """Return the counts as results have them. Raises `ValueError` if they contradict each other or the number of `rows`."""
+        """Return the counts as results have them.
+
+        Raises `ValueError` if they contradict each other or the number of `rows`.
+        """
         key = "relevant" if self.sampled is None else "sampled"
         attempted = self.relevant if self.sampled is None else self.sampled
         if not self.extracted == rows == attempted - self.failed:
@@ -200,7 +219,10 @@ class RowsLine(RowsOrigin):
 
     @model_validator(mode="after")
     def _require_objects(self) -> RowsLine:
-        """Raise `ValueError` if a row is no object, or the numbers of reviews do not match the rows."""
+        """Return the line itself.
+
+        Raises `ValueError` if a row is no object, or the numbers of reviews do not match the rows.
+        """
         for place, row in enumerate(self.rows):
             if type(row) is not dict:
                 raise ValueError(f"`rows[{place}]` must be an object")
@@ -220,7 +242,11 @@ class RestaurantRows(NamedTuple):
 
     @classmethod
     def read(cls, value: dict[str, Any]) -> RestaurantRows:
-        """Return the rows of a line's object. Raises `DataError`, which names every invalid field."""
+        """Return the rows of a line's object; without `reviews`, the counts are the number of rows.
+
+        Ignores unknown keys. Raises `DataError`, which names the invalid fields, also if the counts of `reviews` do not
+        match the rows.
+        """
         business_id = value.get("business_id")
         context = value.get("context")
         rows = value.get("rows")
@@ -237,7 +263,10 @@ class RestaurantRows(NamedTuple):
         return cls.from_parts(business_id, context, rows, rest)
 
     def deduplicate(self) -> RestaurantRows:
-        """Return a copy with the first row of each id; dropped rows move from the other counts to that of duplicates."""
+        """Return a copy with the first row of each id; dropped rows move from the other counts to that of duplicates.
+
+        Rows without an id are never duplicates.
+        """
         rows = drop_duplicates(self.rows, review_ids(self.rows), "first", str)
         return self._replace(rows=rows, reviews=self.reviews.subtract_duplicates(len(self.rows) - len(rows)))
 
@@ -361,7 +390,7 @@ class SocialGraph(Record):
 
 
 def _require_comparable(values: dict[str, Any]) -> None:
-    """Raise `ValueError` for a value that cannot be compared."""
+    """Raise `ValueError`, with the name of the value, for the first of `values` that requests cannot compare."""
     for name, value in values.items():
         reason = _why_incomparable(value)
         if reason:

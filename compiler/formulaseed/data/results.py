@@ -35,7 +35,10 @@ class ReviewCounts:
     """The number of reviews left out because an earlier one has their id; they are in no other count."""
 
     def subtract_duplicates(self, number: int) -> ReviewCounts:
-        """Return the counts after `number` extracted reviews turned out to be duplicates, which no other count includes."""
+        """Return counts in which `number` extracted reviews are duplicates: fewer reviews in all other counts.
+
+        Failed reviews and the counts by source stay as they are.
+        """
         if not number:
             return self
         sampled = None if self.sampled is None else self.sampled - number
@@ -117,7 +120,7 @@ class Result:
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the line's object."""
+        """Return the line's object: `error` if the restaurant failed, else `output`, and no members that are None."""
         reported = {"output": self.output} if self.error is None else {"error": self.error}
         optional = {
             "reviews": self.reviews and self.reviews.to_json(), "steps": self.steps, "evidence": self.evidence,
@@ -127,7 +130,7 @@ class Result:
         return {"business_id": self.business_id, "name": self.name, "task": self.task, **reported, **present}
 
     def to_line(self) -> str:
-        """Return the JSON of the line's object, faster than by encoding the object."""
+        """Return the JSON of the object of `to_json`, without a line end, faster than by encoding the object."""
         name = "null" if self.name is None else encode_string(self.name)
         line = f'{{"business_id": {encode_string(self.business_id)}, "name": {name}, "task": {encode_string(self.task)}'
         if self.error is not None:
@@ -171,7 +174,7 @@ class Failures:
     """A restaurant with two lines, and the places of both."""
 
     def add(self, place: str, reason: str) -> None:
-        """Add a failure."""
+        """Add a failure, as the line `place: reason`."""
         self.lines.append(f"{place}: {reason}")
 
     def add_unreadable(self, place: str, reason: str) -> None:
@@ -185,13 +188,13 @@ class Failures:
         self.add(place, reason)
 
     def note_restaurant(self, place: str, business_id: str) -> None:
-        """Note the line of a restaurant that is evaluated; a second line of the same restaurant becomes a warning."""
+        """Note the line of a restaurant that is evaluated; a second line of the same restaurant is a warning later."""
         first = self._restaurants.setdefault(business_id, place)
         if first != place:
             self._repeated.append((business_id, first, place))
 
     def require_restaurants(self, restaurants: int) -> None:
-        """Raise `DataError` with the first failure if no restaurant could be read, though there were some."""
+        """Raise `DataError` with the first failure if there are failures and `restaurants`, the number read, is 0."""
         if not restaurants and self.lines:
             more = f"; and {number_of(len(self.lines) - 1, 'more such line')}" if self.lines[1:] else ""
             raise DataError(f"no restaurant can be read: {self.lines[0]}{more}")
@@ -202,7 +205,7 @@ class Failures:
             yield f"{number_of(self.duplicates, 'duplicate review')} left out; the first with each id counts"
 
     def warnings(self) -> Iterator[str]:
-        """Yield messages about suspect input that is not a failure."""
+        """Yield at most one warning: restaurants that have several lines, each of which has a result."""
         if self._repeated:
             business_id, first, second = self._repeated[0]
             more = f", and {number_of(len(self._repeated) - 1, 'more such line')}" if self._repeated[1:] else ""
@@ -243,7 +246,7 @@ class ResultCounts:
         reviews: ReviewCounts | None,
         output: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add a restaurant: its error if it failed, its numbers of reviews and its outputs if it has them."""
+        """Add a restaurant: its error, its numbers of reviews and its outputs, each None if it has none."""
         self.restaurants += 1
         if error is not None:
             self.failed += 1
@@ -258,7 +261,11 @@ class ResultCounts:
             self._add_verdicts(output)
 
     def _add_verdicts(self, output: Mapping[str, Any]) -> None:
-        """Count the strings and booleans of a restaurant's outputs; the first output decides which are verdicts."""
+        """Count the strings and booleans of a restaurant's outputs.
+
+        The first restaurant decides which outputs count, by having no number there. Counting stops for an output with
+        more than 12 different values.
+        """
         if self._names is None:
             self._names = [name for name, value in output.items() if isinstance(value, str | bool | None)]
         for name in self._names:
@@ -277,7 +284,10 @@ class ResultCounts:
         return f"{number_of(self.restaurants, 'restaurant')}, {self.failed} failed"
 
     def lines(self) -> list[str]:
-        """Return a line with the frequencies of each output's verdicts, and one with those of errors, most frequent first."""
+        """Return a line of frequencies for each output's verdicts, then one for errors, the most frequent first.
+
+        Outputs with more than 12 different values have no line, nor have errors if there are none.
+        """
         verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= _MAX_VERDICTS]
         return [
             f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in counts.most_common())
@@ -320,7 +330,10 @@ class Quote:
 
 
 def find_quote(quote: str, text: str) -> Quote:
-    """Return the quote with its offsets in the text, or with None if it is not there; any white space matches any other."""
+    """Return the quote with its offsets in the text, or None for both if it is not there.
+
+    Any white space matches any other. The first occurrence counts. A blank quote is never found.
+    """
     line = one_line(quote)
     text_line = one_line(text)
     offset = text_line.find(line) if line else -1
@@ -380,7 +393,8 @@ class Extractor(Protocol):
 def truncate_review(text: str, handling: nodes.ReviewHandling | None) -> str | None:
     """Return the part of a review that is extracted; None if the seed rejects a review of this length.
 
-    `truncate_head` keeps the head, `truncate_tail` the tail, `truncate_middle` both ends. Lengths are characters.
+    Without `handling` the whole text is returned. `truncate_head` keeps the head, `truncate_tail` the tail,
+    `truncate_middle` both ends. Lengths are characters.
     """
     if handling is None or len(text) <= handling.max_length:
         return text

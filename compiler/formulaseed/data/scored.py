@@ -23,13 +23,16 @@ _SUFFIXES = (".parquet", ".csv", ".jsonl", ".ndjson")
 
 
 def check_suffix(path: str) -> None:
-    """Raise `UnreadableError` for a file that would be of no known format."""
+    """Raise `UnreadableError` unless the path ends in `.parquet`, `.csv`, `.jsonl` or `.ndjson`."""
     if not path.endswith(_SUFFIXES):
         raise UnreadableError(f"cannot write {path}: results go into a file that ends in {', '.join(_SUFFIXES)}")
 
 
 def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches of results. Raises `UnreadableError` if the file cannot be written."""
+    """Write batches of results to a file that replaces an old one: Parquet, CSV or JSON Lines, by its suffix.
+
+    Reads all of `batches`. Raises `UnreadableError` if the file cannot be written.
+    """
     if path.endswith(".parquet"):
         with open_replacement(Path(path)) as file:
             _write_parquet(file, batches, schema)
@@ -38,15 +41,22 @@ def write_batches(path: str, batches: Iterable[Any], schema: Any) -> None:
 
 
 def write_values(path: str, names: Sequence[str], values: Iterable[Sequence[Any]]) -> None:
-    """Write results as CSV or JSON Lines. Raises `UnreadableError` if the file cannot be written."""
+    """Write results to a file that replaces an old one: CSV if its name ends in `.csv`, otherwise JSON Lines.
+
+    `names` are the columns, and each of `values` is a row; all are read. Raises `UnreadableError` if the file cannot be
+    written.
+    """
     with open_replacement(Path(path)) as file:
-        format_lines = _csv_lines if path.endswith(".csv") else _json_lines
+        format_lines = _format_csv_lines if path.endswith(".csv") else _format_json_lines
         for line in format_lines(names, values):
             file.write(line.encode())
 
 
 def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable[Sequence[Any]], metadata: Any) -> Any:
-    """Build an Arrow table of results. `kinds` are the types of outputs; the columns have the types of `Plan.schema`."""
+    """Build an Arrow table of results. `kinds` are the types of outputs; the columns have the types of `Plan.schema`.
+
+    Reads all of `values`, whose members are in the order of `names`. `metadata` are those of the schema.
+    """
     import pyarrow as pa
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
@@ -61,7 +71,7 @@ def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable
 
 
 def merge_batches(batches: Iterable[Any], schema: Any) -> Any:
-    """Return the batches as one table with the metadata of `schema`."""
+    """Return the batches, all of which are read, as one Arrow table with the metadata of `schema`."""
     import pyarrow as pa
 
     return pa.Table.from_batches(batches, schema.remove_metadata()).replace_schema_metadata(schema.metadata)
@@ -95,7 +105,7 @@ def skip_pandas() -> None:
 
 
 def _build_array(column: Sequence[Any], kind: Any) -> Any:
-    """Return an array of the Arrow type `kind`; a map is made from a dictionary, a float also from an integer."""
+    """Return an array of the Arrow type `kind`, from dictionaries for a map, from integers or floats for a float."""
     import pyarrow as pa
 
     if pa.types.is_map(kind):
@@ -106,7 +116,7 @@ def _build_array(column: Sequence[Any], kind: Any) -> Any:
 
 
 def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
-    """Write batches in row groups of equal size; strings except the key are dictionary-encoded."""
+    """Write batches to an open file in row groups of 100,000 lines; strings except the key are dictionary-encoded."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -117,7 +127,7 @@ def _write_parquet(file: BinaryIO, batches: Iterable[Any], schema: Any) -> None:
 
 
 def _group_batches(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield tables of whole row groups, except the last."""
+    """Yield tables whose lines are a multiple of 100,000, except the last, from batches of any size."""
     import pyarrow as pa
 
     pending: list[Any] = []
@@ -136,11 +146,12 @@ def _group_batches(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def _read_lines(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """Yield each line of the batches as a tuple of the values of the columns `names`."""
     for batch in batches:
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
-def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _format_csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines of a CSV file, without the evidence, which does not fit into a cell."""
     columns = [index for index, name in enumerate(names) if name != "evidence"]
     yield csv_line([names[index] for index in columns])
@@ -148,7 +159,8 @@ def _csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterato
         yield csv_line([line[index] for index in columns])
 
 
-def _json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+def _format_json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield a line of JSON for each of `values`, with evidence as an object."""
     for line in values:
         record = dict(zip(names, line, strict=True))
         if record.get("evidence") is not None:

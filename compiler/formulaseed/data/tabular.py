@@ -42,7 +42,7 @@ def column_names(outputs: Sequence[str]) -> tuple[str, ...]:
 
 
 def result_cells(result: Result, outputs: Iterable[str]) -> list[Cell]:
-    """Return a result's cells, in the order of the columns; None for a value that the result does not have."""
+    """Return a result's cells, in the order of `column_names`; None for a value that the result does not have."""
     output = result.output or {}
     error = result.error or {}
     reviews = result.reviews
@@ -60,8 +60,8 @@ def result_cells(result: Result, outputs: Iterable[str]) -> list[Cell]:
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    """Return a line of CSV with its line end: strings in quotes, numbers with all their digits, nothing for null."""
-    return ",".join(map(_csv_cell, cells)) + "\n"
+    """Return a line of CSV with its line end: strings in quotes, numbers with all their digits, nothing for None."""
+    return ",".join(map(_format_csv_cell, cells)) + "\n"
 
 
 def csv_text(text: str) -> str:
@@ -74,7 +74,11 @@ def csv_text(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _IDENTIFIER.fullmatch(text) else text
 
 
-def _csv_cell(value: Cell) -> str:
+def _format_csv_cell(value: Cell) -> str:
+    """Return a value as a CSV cell: a string in quotes, `true` or `false`, digits of a number, nothing for None.
+
+    A string that a spreadsheet would take for a formula begins with `'`.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -35,7 +35,7 @@ class HoistedProgram:
         return self.authors.get(step.name, step.name)
 
     def is_part(self, step: nodes.Step) -> bool:
-        """Return True if the step is new, made of a part of a formula."""
+        """Return whether the step is new, made of an aggregate that was a part of a formula."""
         return step.name in self.authors
 
 

@@ -66,9 +66,10 @@ def _read_row_section(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _add_date_parts(meta: Mapping[str, Any], used: frozenset[Symbol]) -> Mapping[str, Any]:
-    """Return the metadata with the year and month of its date added, if these are in use.
+    """Return a copy of the metadata with the year and month of its date, if these are in use and missing.
 
-    Raises `DataError` if the date is invalid, or the year or month is there and not that of the date.
+    Without a date, the metadata are returned unchanged. Raises `DataError` if the date is invalid, or the year or month
+    is there and not that of the date.
     """
     parts = [part for part in ("year", "month") if Symbol(SymbolKind.META, part) in used]
     if meta.get("date") is None or not (parts or Symbol(SymbolKind.META, "date") in used):
@@ -144,7 +145,7 @@ def _read_path(section: Mapping[str, Any], field: nodes.InputField) -> Any:
 def _refuse_misspelt(section: Mapping[str, Any], path: tuple[str, ...]) -> None:
     """Raise `DataError` if a key of a path without a value is misspelt, or a value on the way is not an object.
 
-    Returns at the first null.
+    The search ends at the first null.
     """
     value: Any = section
     for key in path:

@@ -68,8 +68,8 @@ def prepare_evaluation(
 ) -> Evaluation:
     """Read the inputs of `interpret`, and return an evaluation in which no step has been evaluated.
 
-    Raises `DataError` for a wrong or missing input, and for a parameter that does not exist. Fields of `record` that
-    are absent are null.
+    Parameters, all of them if `parameters` is None, have their defaults unless given; absent fields of `record` are
+    null. Raises `DataError` for a wrong or missing input, and for a parameter that does not exist.
     """
     used = program.used()
     shared: SymbolValues = {Symbol(SymbolKind.PARAMETER, p.name): p.default for p in program.parameters}
@@ -126,10 +126,10 @@ class Evaluation:
     """The value of each aggregate evaluated so far."""
 
     def evaluate_step(self, step: nodes.Step) -> None:
-        """Evaluate a step whose dependencies have been evaluated, and note its value. Raises `EvaluationError`.
+        """Evaluate a step whose dependencies have been evaluated, and set its value in `results` and `shared`.
 
-        Of a filter, only the condition is noted. The aggregates in a formula are evaluated first, also those whose
-        values the formula then does not use.
+        Of a filter, only the condition is noted, in `filters`. The aggregates in a formula are evaluated first, also
+        those whose values the formula then does not use. Raises `EvaluationError`.
         """
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
@@ -146,7 +146,7 @@ class Evaluation:
         self.set_value(step, _convert_integer(value, step.ty))
 
     def set_value(self, step: nodes.Step, value: Value) -> None:
-        """Set the value of a step, for the results and for the steps that use it."""
+        """Set the value of a step in `results`, and in `shared` for the steps that use it."""
         self.results[step.name] = value
         self.shared[Symbol(SymbolKind.STEP, step.name)] = value
 
@@ -196,7 +196,10 @@ class Evaluation:
         observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
-        """Yield the conjuncts of a condition, none for None; a filter gives the conjuncts of its condition."""
+        """Yield the conjuncts of a condition; nothing if `where` is None.
+
+        A filter gives the conjuncts of its condition.
+        """
         for part in typed.conjuncts(where):
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
                 yield from self._conjuncts(self.filters[part.symbol.name])
@@ -204,7 +207,7 @@ class Evaluation:
                 yield part
 
     def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
-        """Return True if a row meets a condition, False if not, None if it fails; the observer notes nothing."""
+        """Return whether a row meets a condition; None if the evaluation fails. The observer notes nothing."""
         try:
             return bool(Evaluation(self.shared, [], self.filters, aggregates=self.aggregates).evaluate(condition, row))
         except _NO_VALUE:
@@ -285,9 +288,9 @@ class Evaluation:
         return value
 
     def _holds(self, comparison: typed.Comparison, row: SymbolValues) -> bool:
-        """Return True if every comparison of a chain is true. Raises `Fault`.
+        """Return whether every comparison of a chain is true; those after the first false one are not evaluated.
 
-        Python's rule holds: those after the first false one are not evaluated.
+        Raises `Fault`.
         """
         left = self.evaluate(comparison.first, row)
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
@@ -332,7 +335,8 @@ def _convert_integer(value: Value, ty: Type) -> Value:
 def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | None:
     """Return the span of the operation in the step `name` that failed with a fault of the `kind`.
 
-    That is the span of the step if several operations may have failed so; None if there is no such step.
+    That is the span of the whole step unless exactly one operation, no aggregate, may have failed so. None if there is
+    no such step.
     """
     step = next((step for step in program.steps if step.name == name), None)
     if step is None:
@@ -357,7 +361,7 @@ def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
 
 
 def _may_raise(node: Expr, kind: str) -> bool:
-    """Return True if an operation itself, apart from its operands, may fail with a fault of the `kind`."""
+    """Return whether an operation itself, apart from its operands, may fail with a fault of the `kind`."""
     match node:
         case typed.Present():
             return kind == "null"

@@ -35,12 +35,13 @@ def _skip_lint(parsed: Parsed | None, checked: Checked | None, problems: Problem
 
 
 def _read_tree(document: Document) -> Plain:
-    """Return the JSON value of a document that has one."""
+    """Return the JSON value of a document. Raises `AssertionError` if its `tree` is None."""
     assert document.tree is not None
     return plain_value(document.tree)
 
 
 def _keep_text(document: Document, parsed: Parsed | None, diagnostics: tuple[Diagnostic, ...]) -> str:
+    """Return the text of the document as it is, for a kind whose parts have no order."""
     return document.source.text
 
 

@@ -39,12 +39,15 @@ def share_filters(program: nodes.Program) -> nodes.Program:
 
 
 def _has_condition(operand: Expr | None) -> bool:
-    """Return True if the operand contains a comparison or `not`; an `and` or `or` of flags alone is not worth a name."""
+    """Return whether the operand contains a comparison or `not`; False if it is None.
+
+    An `and` or `or` of flags alone is not worth a name.
+    """
     return operand is not None and any(isinstance(node, typed.Comparison | typed.Not) for node in typed.walk(operand))
 
 
 def _filters_in_use(program: nodes.Program) -> set[str]:
-    """Return the names of all that steps use, directly or through filters, which includes steps and filters."""
+    """Return the names of the filters and steps that some step uses, directly or through filters."""
     uses = program.uses()
     in_use: set[str] = set()
     for step in reversed(program.steps):

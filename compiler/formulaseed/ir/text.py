@@ -68,9 +68,10 @@ def dump_tree(tree: object) -> str:
 
 
 def _dump_lines(value: object, depth: int, label: str) -> list[str]:
-    """Return the lines of a value and all values in it, indented by `depth`, the first one after `label`.
+    """Return the lines of a value and all values in it, indented by two spaces for each level of `depth`.
 
-    A span is written as line and column, a source as its name.
+    The first line begins with `label`, unless that is empty. A span is written as line and column, a source as its
+    name.
     """
     lead = "  " * depth + (f"{label}: " if label else "")
     if isinstance(value, Span):

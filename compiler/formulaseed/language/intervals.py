@@ -218,7 +218,7 @@ def false_part(a: Range) -> Range | None:
 
 
 def intersection(left: Range, right: Range) -> Range:
-    """Return the numbers in both ranges; `left` if there are none, since the code is then never reached."""
+    """Return the numbers in both ranges; `left` if there are none, since the place is then never reached."""
     low = max(left.low, right.low)
     high = min(left.high, right.high)
     return left if low > high else Range(low, high, left.nonzero or right.nonzero)

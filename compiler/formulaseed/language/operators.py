@@ -296,7 +296,7 @@ def _power_type(operands: Sequence[Info]) -> Type:
 
 
 def _power_guard(operands: OperandFacts) -> tuple[int, str]:
-    """Return the index of the operand to test, and the test as text, so that a power does not divide by zero."""
+    """Return the index of the operand to test, and the test, such as `> 0`, so that a power does not divide by zero."""
     if operands.infos[0].is_constant:
         return 1, ">= 0"
     if operands.ranges[0].low >= 0 or not operands.is_whole(1):
@@ -305,7 +305,10 @@ def _power_guard(operands: OperandFacts) -> tuple[int, str]:
 
 
 def _may_grow(operands: OperandFacts) -> bool:
-    """Return True if a power may be too large, and cannot fail otherwise. An integer needs an exponent above 0 for that."""
+    """Return whether a power may be too large, and cannot fail otherwise.
+
+    An integer needs an exponent above 0 for that.
+    """
     if any(failure.is_possible(operands) for failure in _POWER_DOMAIN):
         return False
     return operands.infos[0].ty.base is not Base.INTEGER or operands.ranges[1].high > 0

@@ -68,7 +68,7 @@ class _RewrittenText(JsonString):
         return _RewrittenText(self.span, self.value[:start] + fix + self.value[end:], self.written, places)
 
     def is_replaced(self, start: int, end: int) -> bool:
-        """Return True if any of the characters `start` to `end` was written by a fix."""
+        """Return whether any of the characters `start` to `end` was written by a fix, not by the author."""
         return self.value[start:end] != self.written.value[self.origins[start] : self.origins[end]]
 
 
@@ -179,7 +179,7 @@ def _build_string(span: Span, parts: list[str]) -> ast.Expr:
 
 
 def _build_logical(span: Span, operator: str, parts: list[ast.Expr]) -> ast.Expr:
-    """Build `and` or `or`. A rule of a continuation may have one operand only, and is that operand."""
+    """Return `and` or `or` of the operands. A single one, as in some rules of a continuation, is returned itself."""
     return parts[0] if len(parts) == 1 else ast.Logical(span, operator, tuple(parts))
 
 
@@ -230,6 +230,7 @@ class _TreeBuilder:
         return getattr(self, f"_build_{rule}")(span, start, parts)
 
     def _build_continued_comparison(self, span: Span, start: int, parts: list[Any]) -> ast.Expr:
+        """Return the comparison of `self.subject` with `parts`, operators and operands in turn."""
         assert self.subject is not None
         return ast.Comparison(span, self.subject, tuple(parts[0::2]), tuple(parts[1::2]))
 

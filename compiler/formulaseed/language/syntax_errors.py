@@ -100,6 +100,11 @@ def _apply_hint(hint: Hint, match: re.Match[str], text: str) -> SyntaxMistake:
 def _build_mistake(
     start: int, end: int, mistake: catalogue.Mistake, fix: str | None = None, is_security: bool = False
 ) -> SyntaxMistake:
+    """Return the mistake from `start` to `end`, out of its code, message and help.
+
+    `fix` is the only text that the characters can mean; None if there is none. `is_security` marks syntax for things
+    that formulas must not do.
+    """
     code, message, help = mistake
     return SyntaxMistake(code, start, end, message, help, fix, is_security)
 
@@ -108,7 +113,11 @@ _COMPARES = re.compile(r"==|!=|<=|>=|<(?!>)|>|in\b|not\s+in\b")
 
 
 def _missing_comparison(text: str, subject: str) -> SyntaxMistake:
-    """Return the mistake of a continuation of `subject` that does not begin with a comparison operator."""
+    """Return the mistake of a continuation that does not begin with a comparison operator.
+
+    If it repeats `subject`, the left side, the mistake is the repetition. The help proposes a comparison if one is
+    clear.
+    """
     named = re.match(rf"\s*{re.escape(subject)}(?!\w)\s*", text)
     end = named.end() if named else 0
     bare = text[end:].strip()
@@ -147,7 +156,10 @@ def _explain_token(text: str, position: int, expected: set[str], subject: str) -
 
 
 def _explain_misplacement(token: str, text: str, position: int, expected: set[str], subject: str) -> catalogue.Mistake:
-    """Return code, message and help for a misplaced token, before which an operator, or a value may be missing."""
+    """Return code, message and help for a `token` that is wrong, or before which an operator or a value is missing.
+
+    The terminals `expected` decide which. `subject` is the name to repeat in the help.
+    """
     if "PLUS" in expected and token not in _WORDS and (token[0].isalnum() or token[0] in "_('\"$"):
         words = _WORDS_AS_STRING.search(text[:position].rstrip())
         more = _MORE_WORDS.match(text, position)

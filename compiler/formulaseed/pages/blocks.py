@@ -60,7 +60,7 @@ class Title:
 
     @property
     def text(self) -> str:
-        """The title on one line."""
+        """The name, the identifier in parentheses if it is another, and the result, on one line."""
         name = f"{self.name} ({self.identifier})" if self.name != self.identifier else self.name
         return f"{name}: {self.result}"
 
@@ -117,7 +117,7 @@ class Card:
 
     @property
     def text(self) -> str:
-        """The card on one line, for renderers without cards."""
+        """The card on one line, for renderers without cards; empty members are left out."""
         text = self.name
         if self.about:
             text += f" ({self.about})"
@@ -171,12 +171,15 @@ Block = Title | Heading | Paragraph | Items | Table | ChangedLines | Details
 
 
 def sentence(*parts: str) -> Paragraph:
-    """Return a paragraph of one line that consists of these parts."""
+    """Return a paragraph of one line that consists of these parts, joined without spaces."""
     return Paragraph(parts)
 
 
 def join_names(names: Iterable[str]) -> list[str]:
-    """Return names as parts of a sentence, with commas between them; names after the first `MAX_LISTED_NAMES` are counted."""
+    """Return names as code with commas between them; those after the first 12 are only counted.
+
+    The result is a list of parts of a line, empty without names.
+    """
     all_names = list(names)
     parts: list[str] = []
     for name in all_names[:MAX_LISTED_NAMES]:

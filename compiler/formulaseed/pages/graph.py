@@ -46,7 +46,7 @@ class GraphNode:
 
     @property
     def short(self) -> str:
-        """The text, cut to the length of a box's label."""
+        """The text, cut to 60 characters with an ellipsis at the end if it is longer."""
         if len(self.text) <= _MAX_LABEL_LENGTH:
             return self.text
         return f"{self.text[: _MAX_LABEL_LENGTH - 1]}…"
@@ -62,10 +62,13 @@ class Graph:
 
 
 def build_graph(program: nodes.Program) -> Graph:
-    """Return the graph of a program. Its nodes are the inputs that some step uses, then all steps."""
+    """Return the graph of a program.
+
+    Its nodes are the inputs that some step uses, then all steps, in the seed's order.
+    """
     symbols_by_step = find_symbols(program)
     used_symbols = {symbol for symbols in symbols_by_step.values() for symbol in symbols}
-    graph_nodes = (*_input_nodes(program, used_symbols), *_step_nodes(program))
+    graph_nodes = (*_list_input_nodes(program, used_symbols), *_list_step_nodes(program))
     position = {node.symbol: number for number, node in enumerate(graph_nodes)}
     pairs = (
         (used, node.symbol) for node in graph_nodes if node.step is not None for used in symbols_by_step[node.step]
@@ -73,8 +76,8 @@ def build_graph(program: nodes.Program) -> Graph:
     return Graph(program.task_name, graph_nodes, tuple((position[used], position[user]) for used, user in pairs))
 
 
-def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
-    """Yield a node for each field and parameter that is among `used_symbols`."""
+def _list_input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[GraphNode]:
+    """Yield a node for each field and parameter in `used_symbols`, in the order of the declarations."""
     declared: tuple[tuple[SymbolKind, Iterable[nodes.ExtractionField | nodes.InputField | nodes.Parameter]], ...] = (
         (SymbolKind.EXTRACTION, program.fields),
         (SymbolKind.META, program.meta),
@@ -88,7 +91,8 @@ def _input_nodes(program: nodes.Program, used_symbols: set[Symbol]) -> Iterator[
                 yield GraphNode(_KIND_OF_INPUT[kind], symbol, str(field.ty))
 
 
-def _step_nodes(program: nodes.Program) -> Iterator[GraphNode]:
+def _list_step_nodes(program: nodes.Program) -> Iterator[GraphNode]:
+    """Yield a node for each step, in the seed's order, of the kind `filter`, `aggregate` or `step`."""
     for step in program.steps:
         kind: Kind = "aggregate" if step.aggregate is not None else "step"
         if isinstance(step.operation, nodes.Filter):
@@ -108,7 +112,7 @@ _SHAPES: dict[Kind, tuple[str, str, str]] = {
 
 
 def as_mermaid(graph: Graph) -> str:
-    """Return the graph as a Mermaid flowchart."""
+    """Return the graph as a Mermaid flowchart, from top to bottom; outputs have a thick border."""
     lines = ["flowchart TB", f"  accTitle: {_strip_mermaid_syntax(graph.title)}"]
     for number, node in enumerate(graph.nodes):
         opening, closing, _ = _SHAPES[node.kind]
@@ -132,7 +136,7 @@ def _escape_mermaid(text: str) -> str:
 
 
 def as_dot(graph: Graph) -> str:
-    """Return the graph in DOT, the language of Graphviz."""
+    """Return the graph in DOT, the language of Graphviz; outputs have a thick border."""
     lines = [f'digraph "{_escape_dot(graph.title)}" {{', '  node [shape=box, fontname="monospace"];']
     for number, node in enumerate(graph.nodes):
         width = ", penwidth=3" if node.is_output else ""

@@ -47,7 +47,8 @@ class Histogram:
 def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
     """Return the histogram of values, each with its shade; None if there are no values or their range is not finite.
 
-    `shades` are all shades in the order in which a bar stacks them, from the bottom.
+    It has at most about 16 bins of equal width. `shades` are all shades in the order in which a bar stacks them, from
+    the bottom.
     """
     numbers = [value for value, _ in values]
     if not numbers or not math.isfinite(max(numbers) - min(numbers)):
@@ -55,7 +56,7 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     low = min(numbers)
     high = max(numbers)
     are_integers = all(float(number).is_integer() for number in numbers)
-    width = _bin_width(low, high, are_integers)
+    width = _choose_bin_width(low, high, are_integers)
     is_whole = are_integers and width == 1
     counts, edges = _count_by_bin(values, width, is_whole)
     labels = [*map(format_value, edges)]
@@ -72,8 +73,11 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)
 
 
-def _bin_width(low: float, high: float, are_integers: bool) -> float:
-    """Return a width for which there are few bins: 1, 2, 2.5 or 5 times a power of ten, and at least 1 for integers."""
+def _choose_bin_width(low: float, high: float, are_integers: bool) -> float:
+    """Return a width for which there are few bins: 1, 2, 2.5 or 5 times a power of ten.
+
+    If `are_integers` is true, it is at least 1, and exactly 1 for fewer than 16 integers.
+    """
     span = high - low
     if span == 0:
         return max(1.0, abs(low) * _RESOLUTION)
@@ -87,7 +91,11 @@ def _bin_width(low: float, high: float, are_integers: bool) -> float:
 def _count_by_bin(
     values: Sequence[tuple[float, str]], width: float, is_whole: bool
 ) -> tuple[list[Counter[str]], list[float]]:
-    """Return how often each shade occurs in each bin, and the edges of the bins: one more than there are bins."""
+    """Return how often each shade occurs in each bin, and the edges of the bins: one more than there are bins.
+
+    A value on an edge is in the upper bin, but the largest value may be on the upper edge of the last bin, unless each
+    bin is one integer, as `is_whole` says.
+    """
     first = math.floor(min(value for value, _ in values) / width)
     high = max(value for value, _ in values)
     last = math.floor(high / width)

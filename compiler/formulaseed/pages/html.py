@@ -38,19 +38,23 @@ def as_fragment(blocks: Iterable[Block]) -> str:
 
 
 def as_page(title: str, blocks: Iterable[Block]) -> str:
-    """Return the blocks as a complete page. Its heading is `title`, unless a `Title` block is among the blocks."""
+    """Return the blocks as a complete HTML page. Its heading is `title`, unless a `Title` block is among the blocks."""
     all_blocks = [*blocks]
     has_title = any(isinstance(block, Title) for block in all_blocks)
     return render_template("document.html.j2", title=title, has_title=has_title, blocks=all_blocks, policy="")
 
 
 def render_template(name: str, **values: object) -> str:
-    """Render a template of `templates/pages/`. Raises Jinja's `UndefinedError` if it uses a value that is not passed."""
-    return _environment().get_template(name).render(**values)
+    """Render a template of `templates/pages/`; strings are escaped.
+
+    Raises Jinja's `UndefinedError` if the template uses a value that is not passed, `TemplateNotFound` for an unknown
+    name.
+    """
+    return _create_environment().get_template(name).render(**values)
 
 
 def render_report(**values: object) -> str:
-    """Render the page of a report. Its content security policy allows the page's own script and no other."""
+    """Render the page of a report; `values` are those of its template. Only the page's own script may run in it."""
     script = render_template("report.js")
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
     return render_template("report.html.j2", script=script, policy=f"; script-src 'sha256-{fingerprint}'", **values)
@@ -70,7 +74,7 @@ class PackedParts:
         self._separator = ","
 
     def to_base64(self) -> str:
-        """Return the JSON array of all parts, compressed by gzip, in Base64. Closes the collection: `add` fails afterwards."""
+        """Return the JSON array of all parts, compressed by gzip, in Base64. Call it once: `add` fails afterwards."""
         self._file.write(b"[]" if self._separator == "[" else b"]")
         self._file.close()
         return b64encode(self._packed.getvalue()).decode()
@@ -90,7 +94,10 @@ class _Branch:
 
 
 def _nest(items: Sequence[ListItem | Card]) -> list[_Branch]:
-    """Return the items as trees: the parent of an item is the last item before it with a smaller depth."""
+    """Return the items as trees: the parent of an item is the last item before it with a smaller depth.
+
+    Items without a parent are the roots; the order stays.
+    """
     top: list[_Branch] = []
     levels = [top]
     for item in items:
@@ -101,14 +108,15 @@ def _nest(items: Sequence[ListItem | Card]) -> list[_Branch]:
     return top
 
 
-def _continuation(detail: Line) -> Line:
+def _strip_separator(detail: Line) -> Line:
     """Return the detail of a list item without its leading colon or comma, since a page prints it on a line of its own."""
     parts = line_parts(detail)
     return (*(_LEADING_SEPARATOR.sub("", part) for part in parts[:1]), *parts[1:])
 
 
 @cache
-def _environment() -> Environment:
+def _create_environment() -> Environment:
+    """Return Jinja's environment for pages, with escaping and the filters that templates use; cached."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -119,7 +127,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        continuation=_continuation,
+        continuation=_strip_separator,
         kind=lambda block: type(block).__name__,
         nest=_nest,
         parts=line_parts,

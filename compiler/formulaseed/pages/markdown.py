@@ -22,6 +22,7 @@ def as_markdown(document: Iterable[blocks.Block]) -> str:
 
 
 def _render(block: blocks.Block) -> str:
+    """Return a block as Markdown without a line end; special characters of its strings are escaped."""
     match block:
         case blocks.Title():
             return f"# {_render_part(block.text)}"
@@ -35,13 +36,14 @@ def _render(block: blocks.Block) -> str:
             return _render_table(block)
         case blocks.ChangedLines():
             text = "\n".join(block.diff)
-            fence = _fence(text, 3)
+            fence = _choose_fence(text, 3)
             return f"{fence}diff\n{text}\n{fence}"
         case blocks.Details(summary, inner):
             return f"<details><summary>{escape(summary)}</summary>\n\n{as_markdown(inner)}\n</details>"
 
 
 def _render_item(item: blocks.ListItem | blocks.Card) -> str:
+    """Return a line of a list, indented by two spaces for each level of its depth."""
     return f"{'  ' * item.depth}- {_render_line(item.parts)}"
 
 
@@ -65,7 +67,7 @@ def _render_cell(text: str) -> str:
 
 
 def _render_line(line: blocks.Line) -> str:
-    """Return a line; a list marker at its beginning is escaped."""
+    """Return a line with its special characters escaped, also a list marker at its beginning."""
     return _LIST_MARKER.sub(r"\1\\\2", "".join(map(_render_part, blocks.line_parts(line))))
 
 
@@ -86,10 +88,10 @@ def _render_code_span(text: str) -> str:
         return ""
     # Markdown takes one space off each end
     space = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
-    fence = _fence(text, 1)
+    fence = _choose_fence(text, 1)
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _fence(text: str, min_length: int) -> str:
+def _choose_fence(text: str, min_length: int) -> str:
     """Return a fence of at least `min_length` backticks, which is longer than every run of backticks in the text."""
     return "`" * max(min_length, *(len(run) + 1 for run in re.findall("`+", text)), 0)

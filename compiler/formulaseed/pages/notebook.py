@@ -23,14 +23,15 @@ def seed_html(seed: FormulaSeed) -> str:
 
 
 def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) -> str:
-    """Return a table of restaurants, and the failures as a list; of both at most the first 100.
+    """Return a table of restaurants, and the failures as a list, in HTML; of both at most the first 100.
 
-    `lines` are lines of a results file or of an extractions file. The table has the outputs, or the number of rows.
+    `lines` are lines of a results file or of an extractions file. The table has the outputs or the error of each
+    restaurant, or the number of its rows.
     """
     output_names = list(dict.fromkeys(name for line in lines for name in line.get("output", ())))
     are_results = any("output" in line or "error" in line for line in lines)
     columns = ["restaurant", *(output_names if are_results else ["rows"])]
-    rows = [_restaurant_row(line, output_names) for line in lines[:_MAX_LISTED_RESTAURANTS]]
+    rows = [_build_restaurant_row(line, output_names) for line in lines[:_MAX_LISTED_RESTAURANTS]]
     blocks: list[Block] = [Table(columns, rows)]
     if len(lines) > len(rows):
         blocks.append(Paragraph(f"and {len(lines) - len(rows):,} more"))
@@ -39,7 +40,11 @@ def outcome_html(lines: Sequence[Mapping[str, Any]], failures: Sequence[str]) ->
     return as_html(blocks)
 
 
-def _restaurant_row(line: Mapping[str, Any], output_names: Sequence[str]) -> list[str]:
+def _build_restaurant_row(line: Mapping[str, Any], output_names: Sequence[str]) -> list[str]:
+    """Return the cells of a restaurant: its name or id, then its error, its outputs, or its number of rows.
+
+    `output_names` are the columns of outputs.
+    """
     restaurant = str(line.get("name") or line.get("business_id", ""))
     if error := line.get("error"):
         return [restaurant, f"{error['step']}: {error['message']}", *[""] * (len(output_names) - 1)]

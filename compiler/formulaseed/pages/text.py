@@ -15,17 +15,21 @@ _WIDTH = 100
 
 
 def as_text(document: Iterable[blocks.Block]) -> str:
-    """Return the blocks as text; characters that control a terminal are escaped."""
+    """Return the blocks as text with a line end; characters that control a terminal are escaped.
+
+    There is at most one blank line in a row, and none at either end.
+    """
     text = "\n".join(map(_render, document))
     return re.sub("\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
 def readable(text: str) -> str:
-    """Return a string on one line; characters that control a terminal are escaped."""
+    """Return a string on one line, without white space around it; characters that control a terminal are escaped."""
     return printable(one_line(text))
 
 
 def _render(block: blocks.Block) -> str:
+    """Return a block as lines of text; headings, tables, changes and details also have blank lines."""
     match block:
         case blocks.Title():
             return _underline(block.text)
@@ -52,11 +56,12 @@ def _underline(text: str) -> str:
 
 
 def _render_item(item: blocks.ListItem | blocks.Card) -> str:
+    """Return an item as wrapped lines, indented by two spaces for each level of its depth."""
     return _wrap(item.parts, f"{'  ' * item.depth}- ")
 
 
 def _render_table(table: blocks.Table) -> str:
-    """Return a table with blank lines around it; a `>` precedes the marked row."""
+    """Return a table with a blank line above and below; a `>` precedes the marked row."""
     lines = []
     for number, line in enumerate(format_table([table.columns, *table.rows]).split("\n")):
         is_marked = table.marked is not None and number == table.marked + 1  # the first line has the columns' names
@@ -66,6 +71,7 @@ def _render_table(table: blocks.Table) -> str:
 
 
 def _wrap(line: blocks.Line, lead: str = "") -> str:
+    """Return a line wrapped at 100 columns, with `lead` before its first line and as many spaces before the others."""
     return textwrap.fill(
         readable("".join(blocks.line_parts(line))),
         _WIDTH,

@@ -25,7 +25,10 @@ def format_value(value: Value) -> str:
 
 
 def format_plain(value: Value) -> str:
-    """Return a value for a sentence or a table: a string without quotes, unless it is blank; other values as `format_value`."""
+    """Return a value for a sentence or a table: a string without quotes unless it is blank.
+
+    Other values, and blank strings, are as `format_value` returns them.
+    """
     if isinstance(value, str) and value.strip():
         return value
     return format_value(value)

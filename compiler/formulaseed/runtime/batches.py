@@ -95,7 +95,10 @@ class Plan:
         return Plan(**members)
 
     def schema(self, key: pa.DataType, order: pa.DataType) -> pa.Schema:
-        """Return the schema of results, with the types of the key and of the order key."""
+        """Return the Arrow schema of results: key, outputs, error columns, and `evidence` if `trace` is true.
+
+        `key` and `order` are the Arrow types of the two keys.
+        """
         fields = [(self.key, key), *((name, _ARROW_TYPES[kind]) for name, kind in self.outputs)]
         fields += [(name, pa.string()) for name in ERROR_COLUMNS]
         if self.trace:
@@ -119,18 +122,20 @@ class Scorer:
         self._empty_context = None if plan.context else module.parse_context({})
 
     def score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
-        """Return the results of a chunk; restaurants, errors, orphan and dropped rows are added to `counts`.
+        """Return a record batch with a line of results for each restaurant of a chunk; failed ones have their error.
 
-        Raises `UnsortedError` if the rows of a restaurant are not in the order of their order keys.
+        Adds the numbers of restaurants, errors by kind, orphan rows and dropped duplicates to `counts`. Pauses the
+        garbage collector meanwhile. Raises `UnsortedError` if the rows of a restaurant are not in the order of their
+        order keys.
         """
-        with _garbage_collector_paused():
+        with _pause_garbage_collector():
             return self._score(chunk, counts)
 
     def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
-        """Return the results of a chunk as `score` does: drop duplicates, read columns, then evaluate each restaurant."""
+        """Score a chunk and add to `counts` as `score` does, but leave the garbage collector as it is."""
         duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
-            dropped = self._droppable_rows(chunk.rows, duplicates)
+            dropped = self._find_droppable_rows(chunk.rows, duplicates)
             counts[DUPLICATE_ROWS] += len(dropped)
             chunk = drop_rows(chunk, dropped)
             duplicates = self._find_duplicates(chunk)
@@ -153,10 +158,10 @@ class Scorer:
     def _evaluate_groups(
         self, rows: Records, groups: Groups, contexts: Sequence[Any], errors: dict[int, Error]
     ) -> tuple[list[Sequence[Any] | None], list[Evidence | None]]:
-        """Return the values of each restaurant, and for a trace its evidence; None for a restaurant that fails.
+        """Return the values of each restaurant, and its evidence in a trace; None for a restaurant that fails.
 
-        Restaurants in `errors` are not evaluated; evaluation errors are added to `errors`. The rows of a few
-        restaurants at a time become tuples.
+        Restaurants in `errors` are not evaluated, and evaluation errors are added to `errors`, by the position of the
+        restaurant. Without a trace, all evidence is None.
         """
         evaluate = self._evaluate
         find_evidence = self._find_evidence
@@ -180,7 +185,11 @@ class Scorer:
         return values, evidence
 
     def _read_contexts(self, lines: pa.RecordBatch | None, groups: Groups) -> tuple[Sequence[Any], Mapping[int, str]]:
-        """Return the context of each restaurant, and the error messages of invalid contexts by restaurant."""
+        """Return the context of each restaurant, and the messages of invalid contexts by the restaurant's position.
+
+        `lines` are the contexts of the chunk. If `lines` is None or no step reads a context, every restaurant has the
+        same empty context, and contexts are not checked.
+        """
         if lines is None or self._empty_context is not None:
             return [self._empty_context] * len(groups.spans), {}
         records = Records(lines, self._plan.context, self._module.parse_context, self._module)
@@ -191,16 +200,20 @@ class Scorer:
         return [contexts[line] for line in groups.context_lines], errors
 
     def _find_duplicates(self, chunk: Chunk) -> dict[int, int]:
-        """Return the rows whose id an earlier row of the restaurant has, each with the first such row."""
+        """Map each row whose id an earlier row of its restaurant has to the first row with that id.
+
+        The map is empty if the table has no ids.
+        """
         ids = self._plan.ids
         if not ids or (ids == ORDER and not find_order_ties(chunk.rows.column(ORDER), chunk.ends)):
             return {}
         return find_duplicate_rows(chunk.rows.column(ids), chunk.ends)
 
-    def _droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
-        """Return the duplicates that are not the first with their id.
+    def _find_droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
+        """Return the rows of `duplicates` that may be dropped; `duplicates` maps a row to the first row with its id.
 
-        If the ids order the rows, it is unknown which row is the first, so that only equal rows are dropped.
+        If the ids also order the rows, it is unknown which row came first, so that only rows equal to the first are
+        dropped.
         """
         if self._plan.ids != ORDER:
             return set(duplicates)
@@ -211,8 +224,9 @@ class Scorer:
     ) -> None:
         """Set one error in `errors` for each restaurant with faulty rows, in place of an earlier one.
 
-        Several contexts go before duplicate reviews, these before equal order keys, and these before invalid rows.
-        `duplicates` maps a row to the earlier row that it repeats.
+        The first fault that applies is reported: several contexts, duplicate ids, a missing or equal order key, an
+        invalid row. `duplicates` maps a row to the earlier row with its id. Raises `UnsortedError` if rows are not in
+        order.
         """
         invalid_rows = sorted(rows.errors)
         later_rows = sorted(duplicates)
@@ -237,7 +251,11 @@ class Scorer:
             errors[index] = (None, "data", f"there are {count} contexts of it")
 
     def _describe_duplicate(self, chunk: Chunk, first: int, second: int, start: int) -> str:
-        """Return the message for two rows with the same id, of the restaurant whose rows begin at `start`."""
+        """Return the message for the rows `first` and `second`, which have the same id.
+
+        The rows of their restaurant begin at `start`. If first rows are kept, the message says that the two rows differ
+        and that the order is unknown.
+        """
         review_id = chunk.rows.column(self._plan.ids)[second].as_py()
         if self._plan.duplicates == "first":
             return f"rows with the `review_id` {review_id!r:.80} differ: --order-by says which is the first"
@@ -258,7 +276,10 @@ def _build_evidence(
     errors: Mapping[int, Error],
     kind: pa.DataType,
 ) -> pa.Array:
-    """Return the column of evidence: order keys of rows instead of their positions; null for restaurants in `errors`."""
+    """Return the column of evidence: by aggregate, the order keys of the rows that it counted.
+
+    `order` has the order key of each row of the chunk. Restaurants in `errors`, or without evidence, are null.
+    """
     lines: list[list[tuple[str, list[Any]]] | None] = []
     for index, (positions, (start, _)) in enumerate(zip(evidence, groups.spans, strict=True)):
         if positions is None or index in errors:
@@ -269,8 +290,8 @@ def _build_evidence(
 
 
 @contextmanager
-def _garbage_collector_paused() -> Iterator[None]:
-    """Disable the garbage collector, which would traverse every tuple without finding a cycle."""
+def _pause_garbage_collector() -> Iterator[None]:
+    """Disable the garbage collector in a `with` block, and enable it again on exit unless it was off before."""
     if not gc.isenabled():
         yield
         return
@@ -284,7 +305,10 @@ def _garbage_collector_paused() -> Iterator[None]:
 def _build_columns(
     outputs: Sequence[tuple[str, str]], values: list[Sequence[Any] | None], errors: dict[int, Error]
 ) -> list[pa.Array]:
-    """Return the columns of the values. If a value has more than 64 bits, its restaurant is None in `values`, and in `errors`."""
+    """Return a column for each output. A restaurant with an integer of more than 64 bits fails.
+
+    Such a restaurant is set to None in `values`, and its overflow error is added to `errors`.
+    """
     try:
         return _build_arrays(outputs, values)
     except OverflowError:
@@ -299,7 +323,10 @@ def _build_columns(
 
 
 def _build_arrays(outputs: Sequence[tuple[str, str]], values: Sequence[Sequence[Any] | None]) -> list[pa.Array]:
-    """Return the columns of the values. Raises `OverflowError` for an integer of more than 64 bits."""
+    """Return a column for each output, with nulls for a restaurant that is None in `values`.
+
+    Raises `OverflowError` for an integer of more than 64 bits.
+    """
     blank = (None,) * len(outputs)
     lines = [blank if result is None else result for result in values]
     columns = zip(*lines, strict=True) if lines else [()] * len(outputs)
@@ -307,6 +334,10 @@ def _build_arrays(outputs: Sequence[tuple[str, str]], values: Sequence[Sequence[
 
 
 def _build_array(column: Sequence[Any], kind: str) -> pa.Array:
+    """Return a column of the type `kind`. Raises `OverflowError` for an integer of more than 64 bits.
+
+    In a column of numbers, large integers are rounded to floats.
+    """
     try:
         return pa.array(column, _ARROW_TYPES[kind])
     except pa.ArrowInvalid:  # integers among the numbers, beyond 53 bits
@@ -314,7 +345,7 @@ def _build_array(column: Sequence[Any], kind: str) -> pa.Array:
 
 
 def _build_error_columns(errors: Mapping[int, Error], count: int) -> list[pa.Array]:
-    """Return the columns of errors of `count` restaurants."""
+    """Return the step, kind and message columns of the errors of `count` restaurants; null without an error."""
     if not errors:
         return [pa.nulls(count, pa.string())] * len(ERROR_COLUMNS)
     lines = map(errors.get, range(count), repeat((None, None, None)))
@@ -322,10 +353,11 @@ def _build_error_columns(errors: Mapping[int, Error], count: int) -> list[pa.Arr
 
 
 def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the results of a partition, on a machine that can import the generated module by its name `module`.
+    """Yield batches of results for a partition, on a machine that can import the generated module by its name `module`.
 
-    `plan` is the string of `Plan.to_json`. The batches have the lines of both tables; the lines of a restaurant are
-    together, with its rows in their order.
+    `plan` is the string of `Plan.to_json`. `batches` have the lines of both tables, sorted by key, and the rows of a
+    restaurant by their order key; `UnsortedError` is raised otherwise. Lines without a key are dropped. Raises the
+    module's `DataError` for invalid parameters in `plan`.
     """
     known_plan = Plan.from_json(plan)
     counts = Counter[str]()
@@ -335,7 +367,7 @@ def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -
 
 
 def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield larger batches, in which reading by columns is worthwhile; those of Spark have 10,000 lines."""
+    """Yield concatenated batches of at least 100,000 lines, except the last; Spark's own batches have 10,000 lines."""
     pending: list[pa.RecordBatch] = []
     for batch in batches:
         pending.append(batch)
@@ -347,6 +379,6 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _split_contexts(chunk: Chunk) -> Chunk:
-    """Return a chunk of rows with its contexts apart, from one in which contexts are lines among the rows."""
+    """Return a copy of the chunk with the lines marked as contexts moved from `rows` to `contexts`."""
     is_context = chunk.rows.column(IS_CONTEXT)
     return build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))

@@ -31,10 +31,10 @@ class Chunk(NamedTuple):
 
 
 def cut_chunks(batches: Iterable[pa.RecordBatch], counts: Counter[str], keyless: str = ORPHAN_ROWS) -> Iterator[Chunk]:
-    """Yield whole restaurants from sorted batches, which may end in the middle of a restaurant.
+    """Yield chunks of whole restaurants from sorted batches, each of which may end in the middle of a restaurant.
 
-    Lines without a key are dropped, and added to `counts` under the name `keyless`. Raises `UnsortedError` for keys that
-    are not sorted.
+    A restaurant that continues in the next batch has its own chunk. Lines without a key are dropped, and added to
+    `counts` under the name `keyless`. Raises `UnsortedError` if the keys are not sorted.
     """
     pending: list[pa.RecordBatch] = []  # the rows of the last restaurant so far, which may continue in the next batch
     for batch in batches:
@@ -67,7 +67,10 @@ def cut_chunks(batches: Iterable[pa.RecordBatch], counts: Counter[str], keyless:
 
 
 def build_chunk(batches: Sequence[pa.RecordBatch]) -> Chunk:
-    """Return batches of whole restaurants as one chunk. Raises `UnsortedError` if their keys are not sorted."""
+    """Concatenate batches of whole restaurants into a chunk without contexts.
+
+    Raises `UnsortedError` for unsorted keys.
+    """
     rows = _concatenate(batches)
     runs = pc.run_end_encode(rows.column(KEY))
     keys = runs.values
@@ -77,16 +80,18 @@ def build_chunk(batches: Sequence[pa.RecordBatch]) -> Chunk:
 
 
 def _concatenate(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return `batches`, at least one, as a single batch."""
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def join_contexts(
     chunks: Iterable[Chunk], contexts: Iterable[pa.RecordBatch], counts: Counter[str], empty: Chunk
 ) -> Iterator[Chunk]:
-    """Yield each chunk with the contexts up to its last restaurant.
+    """Yield each chunk with the contexts whose keys are at most that of its last restaurant.
 
-    Contexts of restaurants without rows come with a chunk of rows, or between two chunks with the `empty` one. Contexts
-    without a key are dropped and counted. Raises `UnsortedError` for contexts that are not sorted.
+    Contexts before a chunk's first restaurant, or after the last chunk, are yielded in a copy of `empty`, a chunk
+    without rows. Contexts without a key are dropped, and added to `counts`. Raises `UnsortedError` for contexts that
+    are not sorted.
     """
     batches = (chunk.rows for chunk in cut_chunks(contexts, counts, KEYLESS_CONTEXTS))
     pending = next(batches, None)
@@ -127,7 +132,11 @@ class Groups(NamedTuple):
 
 
 def group_restaurants(chunk: Chunk, counts: Counter[str]) -> Groups:
-    """Return the restaurants of a chunk, and add rows without a context to `counts`, if the chunk has contexts."""
+    """Return the restaurants of a chunk. If the chunk has contexts, they are the restaurants, with or without rows.
+
+    Rows without a context are then left out, and their number is added to `counts`. A restaurant with several contexts
+    has the last one, and is in `context_counts`.
+    """
     ends: list[int] = chunk.ends.to_pylist()
     spans = list(zip([0, *ends], ends, strict=False))
     if chunk.contexts is None or chunk.contexts.column(KEY).equals(chunk.keys):
@@ -150,9 +159,9 @@ def find_first(positions: Sequence[int], start: int, end: int) -> int | None:
 
 
 def split_spans(spans: Sequence[tuple[int, int]], row_limit: int) -> Iterator[tuple[slice, int, int]]:
-    """Split consecutive restaurants into parts that end as soon as they have `row_limit` rows.
+    """Split consecutive restaurants into parts that end as soon as they have `row_limit` rows; restaurants stay whole.
 
-    Yields the slice of `spans` that a part consists of, and the start and end of the part's rows.
+    Yields the slice of `spans` that a part consists of, and the start and end of the part's rows, both 0 without rows.
     """
     part_start = 0
     first: int | None = None
@@ -172,7 +181,7 @@ def split_spans(spans: Sequence[tuple[int, int]], row_limit: int) -> Iterator[tu
 
 
 def find_duplicate_rows(ids: pa.Array, ends: pa.Array) -> dict[int, int]:
-    """Return the rows whose id an earlier row of the same restaurant has, each with the first such row.
+    """Map each row whose id an earlier row of the same restaurant has to the first row with that id; ignore null ids.
 
     `ends` are the ends of the restaurants' rows.
     """
@@ -194,7 +203,10 @@ def find_duplicate_rows(ids: pa.Array, ends: pa.Array) -> dict[int, int]:
 
 
 def drop_rows(chunk: Chunk, dropped: Collection[int]) -> Chunk:
-    """Return a copy of the chunk without the rows at some positions; each restaurant must keep a row."""
+    """Return a copy of the chunk without the rows at the positions `dropped`, but with all of its contexts.
+
+    The caller must leave every restaurant at least one row.
+    """
     mask = pa.array([row not in dropped for row in range(chunk.rows.num_rows)], pa.bool_())
     return build_chunk([chunk.rows.filter(mask)])._replace(contexts=chunk.contexts)
 
@@ -202,7 +214,8 @@ def drop_rows(chunk: Chunk, dropped: Collection[int]) -> Chunk:
 def find_order_ties(order: pa.Array, ends: pa.Array) -> list[int]:
     """Return the rows whose order key is null, or equal to or incomparable with that of the restaurant's previous row.
 
-    Raises `UnsortedError` if a row's order key is smaller than that of the previous row.
+    A row after a null is listed too; a null in a restaurant's first row is not. `ends` are the ends of the restaurants'
+    rows. Raises `UnsortedError` if a row's order key is smaller than that of the previous row.
     """
     if len(order) < 2:
         return []

@@ -61,7 +61,7 @@ class ColumnValues(NamedTuple):
     words: list[Any] | None = None
 
     def part(self, start: int, end: int) -> Sequence[Any]:
-        """Return the plain values from `start` on and before `end`."""
+        """Return the values from `start` up to, not including, `end`, with codes replaced by their words."""
         values: Any = self.values[start:end]
         if self.words is not None:
             words = self.words
@@ -78,7 +78,10 @@ class Records:
     def __init__(
         self, lines: pa.RecordBatch, fields: Sequence[TableField], parse: Callable[..., Any], module: Any
     ) -> None:
-        """Read and check the columns. `parse`, of `module`, reads the lines that have an unexpected value."""
+        """Read and check the columns. Lines with an unexpected value are read again by `parse`, a function of `module`.
+
+        The message of a line that `parse` rejects is put into `errors`; nothing is raised for it.
+        """
         self._lines = lines
         self._fields = fields
         suspects: set[int] = set()
@@ -92,7 +95,10 @@ class Records:
                 self.errors[line] = str(error)
 
     def tuples(self, start: int, end: int) -> list[tuple[Any, ...]]:
-        """Return the tuples from `start` on and before `end`; the tuples of lines in `errors` have arbitrary values."""
+        """Return a tuple of field values for each line from `start` up to, not including, `end`.
+
+        The tuples of lines in `errors` have arbitrary values. Without fields, all tuples are empty.
+        """
         if not self._fields:
             return [()] * (end - start)
         tuples = list(zip(*(column.part(start, end) for column in self._columns), strict=True))
@@ -102,7 +108,11 @@ class Records:
         return tuples
 
     def _read_column(self, field: TableField, module: Any, suspects: set[int]) -> ColumnValues:
-        """Return the values of a field; lines that the module's parser must read are added to `suspects`."""
+        """Return the values of a field, or its default in every line if the field has no column of its own.
+
+        Adds the lines that the module's parser must read to `suspects`: all of them for a JSON path or a required field
+        without a column.
+        """
         names = self._lines.schema.names
         if field.is_date_part and DATE in names:
             return ColumnValues(self._read_dates(field, module, suspects))
@@ -117,8 +127,8 @@ class Records:
     def _read_dates(self, field: TableField, module: Any, suspects: set[int]) -> list[Any]:
         """Return the date, the year or the month of each line, as `field.name` says, from the column of dates.
 
-        A line without a valid date has `_INVALID`. Adds the positions of such lines to `suspects`, and of those whose own
-        column says otherwise.
+        A line without a valid date has `_INVALID`. Adds the positions of such lines to `suspects`, and of those whose
+        own column for the field has another value.
         """
         dates = _encode_dictionary(self._lines.column(DATE))
         parts = [_read_date_part(text, field.name, module) for text in dates.dictionary.to_pylist()] + [_INVALID]
@@ -132,7 +142,7 @@ class Records:
         return values
 
     def _build_record(self, line: int) -> dict[str, Any]:
-        """Return a line as the module's parser reads it: a row with its sections, or a context."""
+        """Return a line as the module's parser reads it: a row with `extraction` and `meta`, or a context."""
         record: dict[str, Any] = {"extraction": {}, "meta": {}, "context": {}}
         for field in self._fields:
             if field.column is None:
@@ -148,7 +158,7 @@ class Records:
         return record["context"] if self._fields[0].section == "context" else record
 
     def _value(self, column: str, line: int) -> Any:
-        """Return a value; None also if the batch has no such column."""
+        """Return the value of a column in a line; None if it is null or the batch has no such column."""
         return self._lines.column(column)[line].as_py() if column in self._lines.schema.names else None
 
 
@@ -163,16 +173,18 @@ def _read_date_part(text: str, name: str, module: Any) -> Any:
 
 
 def _encode_dictionary(array: pa.Array) -> Any:
+    """Return the array dictionary-encoded; an array that already is comes back unchanged."""
     return array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
 
 
 def _true_positions(mask: pa.Array) -> list[int]:
+    """Return the positions of the true values of a Boolean array; nulls are not true."""
     positions: list[int] = pc.indices_nonzero(mask).to_pylist()
     return positions
 
 
 def _view_memory(array: pa.Array) -> Any:
-    """Return the numbers of an array without nulls, as a view of its memory; one-byte codes as bytes, which iterate fastest."""
+    """Return the numbers of an array without nulls as a view of its memory, or as bytes if they are one-byte codes."""
     code: Any = _FORMAT_CODES[array.type]
     if not len(array):
         return b""
@@ -186,7 +198,11 @@ def _view_memory(array: pa.Array) -> Any:
 
 
 def _read_words(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
-    """Read an enum, or strings that are dictionary-encoded: each different value is checked once."""
+    """Read an enum, or dictionary-encoded strings, as codes into a list of words.
+
+    A null becomes the default if the field is optional. Lines with an unknown value of an enum, or with a null in a
+    required field, are added to `suspects`.
+    """
     encoded = _encode_dictionary(array)
     words: list[Any] = encoded.dictionary.to_pylist()
     if field.kind == "enum":
@@ -202,11 +218,13 @@ def _read_words(array: pa.Array, field: TableField, suspects: set[int]) -> Colum
 
 
 def _read_strings(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read strings. A null becomes the default; in a required field its line is added to `suspects`."""
     read = _read_words if pa.types.is_dictionary(array.type) else _read_plain
     return read(array, field, suspects)
 
 
 def _read_numbers(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read numbers as floats. NaN, numbers beyond 1e100 or the field's bounds, and required nulls go to `suspects`."""
     numbers = array.cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(numbers)).as_py():
         suspects.update(_true_positions(pc.is_nan(numbers)))
@@ -214,6 +232,10 @@ def _read_numbers(array: pa.Array, field: TableField, suspects: set[int]) -> Col
 
 
 def _read_integers(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
+    """Read 64-bit integers. Lines with a fraction, a number out of bounds, or a required null are added to `suspects`.
+
+    A float that is no integer of 64 bits is read as null.
+    """
     if pa.types.is_floating(array.type):
         fits = pc.fill_null(pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), 2.0**63)), True)
         suspects.update(_true_positions(pc.invert(fits)))
@@ -222,7 +244,10 @@ def _read_integers(array: pa.Array, field: TableField, suspects: set[int]) -> Co
 
 
 def _read_bounded(array: pa.Array, low: Any, high: Any, field: TableField, suspects: set[int]) -> ColumnValues:
-    """Read numbers; those outside the field's bounds, or not from `low` to `high`, are suspects."""
+    """Read numbers; those outside the field's own bounds, or not from `low` to `high`, are added to `suspects`.
+
+    A null becomes the field's default; in a required field it is added to `suspects`.
+    """
     if field.minimum is not None:
         low = max(low, field.minimum)
     if field.maximum is not None:
@@ -236,7 +261,10 @@ def _read_bounded(array: pa.Array, low: Any, high: Any, field: TableField, suspe
 
 
 def _read_plain(array: pa.Array, field: TableField, suspects: set[int]) -> ColumnValues:
-    """Read values of any type as a list, with the field's default for null; a null in a required field is a suspect."""
+    """Read values of any type as a list, with the field's default in place of nulls.
+
+    Lines with a null in a required field are added to `suspects`.
+    """
     values: list[Any] = array.to_pylist()
     if array.null_count and not field.optional:
         suspects.update(_true_positions(array.is_null()))

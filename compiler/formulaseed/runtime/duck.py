@@ -68,7 +68,7 @@ class DuckTable:
     """Whether the table can be read only once."""
 
     def reopen_key(self) -> tuple[str, Columns]:
-        """Return the arguments of `DuckSession.reopen`, for another process."""
+        """Return the arguments that open the same table with `DuckSession.reopen` in another process."""
         return self.sql, self.columns
 
 
@@ -80,14 +80,15 @@ Tables = tuple[DuckTable, DuckTable | None]
 def open_session(
     threads: int, memory: str | None, database: str | None = None, parent: Path | None = None
 ) -> Iterator[DuckSession]:
-    """Connect to DuckDB; on exit the connection is closed, and the folder for data that does not fit is removed.
+    """Connect to DuckDB; on exit close the connection and remove the folder for data that does not fit.
 
-    The folder is created in `parent`, or in the system's folder for temporary files. Raises `UnreadableError` if DuckDB is
-    missing or the database cannot be opened.
+    `memory` is DuckDB's limit, None for its default. `database` is a file whose tables are opened by name, if given.
+    The folder is created in `parent`, or in the system's temporary folder. Raises `UnreadableError` if DuckDB is
+    missing or the database cannot be opened; `_translate_errors` applies in the block.
     """
     with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
-    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translated_errors():
+    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translate_errors():
         connection = duckdb.connect()
         try:
             settings = {"threads": threads, "memory_limit": memory, "temp_directory": folder}
@@ -117,9 +118,10 @@ class DuckSession:
         self._in_database = in_database
 
     def open_tables(self, rows: Any, contexts: Any, key: str) -> Tables:
-        """Open the rows and the contexts. Lines of nested rows are split; `contexts`, if given, replace their contexts.
+        """Open the rows and the contexts. Nested rows are split; `contexts`, if not None, replace their contexts.
 
-        Raises `DataError` for values that are no table, and for nested rows that can be read only once.
+        Raises `DataError` for values that are no table, for nested rows that can be read only once, and for lines
+        without a list of rows.
         """
         context_table = self._open(contexts, "contexts") if contexts is not None else None
         row_table = self._open(rows, "rows")
@@ -146,7 +148,8 @@ class DuckSession:
     def _open(self, source: Any, name: str) -> DuckTable:
         """Open a path, a table of the database or a table in memory; `name` is `rows` or `contexts`.
 
-        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no table.
+        An Arrow reader, and rows of a DuckDB relation, can be read only once. Raises `DataError` for a value that is no
+        table, `UnreadableError` for an unknown suffix.
         """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
@@ -175,16 +178,16 @@ def open_chunks(
     *,
     is_sorted: bool,
 ) -> Iterator[tuple[Iterator[Chunk], Any]]:
-    """Read a range of both tables: provide its chunks, and the schema of results.
+    """Provide the chunks of a key range, read lazily, and the schema of results; on exit the readers are closed.
 
-    With `is_sorted` DuckDB does not sort the tables; the chunks then raise `UnsortedError` if the keys are unsorted.
-    Lines without a key are added to `counts`.
+    With `is_sorted` DuckDB does not sort; `UnsortedError` is raised as soon as unsorted keys are read. `contexts` are
+    joined to the chunks unless they are None. Lines without a key are dropped and added to `counts`.
     """
     import pyarrow as pa
 
     from formulaseed.runtime.chunks import build_chunk, cut_chunks, join_contexts
 
-    with ExitStack() as stack, _translated_errors():
+    with ExitStack() as stack, _translate_errors():
         readers = []
         for table, query in _build_queries((rows, contexts), mapping, key_range, is_sorted):
             readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH_LINES))
@@ -198,8 +201,8 @@ def open_chunks(
 
 
 def result_schema(tables: Tables, mapping: TableMapping) -> Any:
-    """Return the schema of results; reads no line."""
-    with _translated_errors():
+    """Return the Arrow schema of results from the columns of the tables, without reading a line."""
+    with _translate_errors():
         table, query = next(_build_queries(tables, mapping, ALL_KEYS, True))
         return _result_schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapping)
 
@@ -212,8 +215,8 @@ def _build_queries(
     tables: Tables, mapping: TableMapping, key_range: KeyRange, is_sorted: bool
 ) -> Iterator[tuple[DuckTable, str]]:
     """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
-    key = _key_expression(tables, mapping)
-    where = _range_condition(key, key_range)
+    key = _build_key_expression(tables, mapping)
+    where = _build_range_condition(key, key_range)
     order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
     for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
         if table is not None:
@@ -225,22 +228,25 @@ def _build_queries(
 
 
 def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
-    """Return at most `count` ranges that cover all keys, with about as many rows each, by the keys of a sample of rows."""
-    with _translated_errors():
-        expression = _key_expression(tables, mapping)
+    """Return at most `count` ranges of similar size that cover all keys, judged by a sample of rows.
+
+    The first range has no lower bound, the last no upper bound.
+    """
+    with _translate_errors():
+        expression = _build_key_expression(tables, mapping)
         query = f"SELECT {expression} AS key FROM {tables[0].sql} USING SAMPLE {_KEY_SAMPLE_SIZE} ROWS"
         keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
     bounds = sorted({keys[len(keys) * part // count] for part in range(1, count)}) if keys else []
     return list(zip([None, *bounds], [*bounds, None], strict=True))
 
 
-def _key_expression(tables: Tables, mapping: TableMapping) -> str:
-    """Return the SQL of the key: an integer if it is one in both tables, otherwise a string."""
+def _build_key_expression(tables: Tables, mapping: TableMapping) -> str:
+    """Return the SQL of the key: an integer if it is one in every table, otherwise a string."""
     is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
     return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
 
 
-def _range_condition(key: str, key_range: KeyRange) -> str:
+def _build_range_condition(key: str, key_range: KeyRange) -> str:
     """Return the WHERE clause of a range; lines without a key are in the first range. Empty for all keys."""
     first, end = key_range
     if first is None and end is None:
@@ -253,7 +259,7 @@ def _range_condition(key: str, key_range: KeyRange) -> str:
 
 
 def _read_batches(reader: Any) -> Iterator[Any]:
-    """Yield the batches of a reader. Raises `UnreadableError` for errors of DuckDB, which Arrow reports as its own."""
+    """Yield the batches of a reader. Raises `UnreadableError` in place of errors of Arrow or the file system."""
     import pyarrow as pa
 
     try:
@@ -263,7 +269,10 @@ def _read_batches(reader: Any) -> Iterator[Any]:
 
 
 def _read_file(path: str) -> str:
-    """Return the SQL that reads a file, or a folder of Parquet files. Raises `UnreadableError` for an unknown suffix."""
+    """Return the SQL that reads a file, or a folder of Parquet files.
+
+    Raises `UnreadableError` for an unknown suffix.
+    """
     path = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
     plain_path = path.removesuffix(".gz")
     reader = next((template for suffix, template in _READERS.items() if plain_path.endswith(suffix)), None)
@@ -273,7 +282,7 @@ def _read_file(path: str) -> str:
 
 
 def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
-    """Return the kinds of a table's columns, and of the members of structs."""
+    """Map the name of each column, and the path of each struct's members one level down, to its kind."""
     columns = dict[tuple[str, ...], str]()
     for name, kind in _describe(connection, f"SELECT * FROM {sql}"):
         columns[name,] = kind
@@ -289,7 +298,7 @@ def _describe(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[s
 
 
 def _column_kind(sql_type: str) -> str:
-    """Return the kind of a column, as in `Columns`, by its SQL type."""
+    """Return the kind of a column, as in `Columns`, by its SQL type; for an unknown type, its first 80 characters."""
     if sql_type.endswith("[]"):
         return "list of structs" if sql_type.startswith("STRUCT(") else sql_type
     if sql_type == "STRUCT":
@@ -301,7 +310,7 @@ def _column_kind(sql_type: str) -> str:
 
 
 def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
-    """Return the rows of lines that have a list of rows each, with their `position` in the list.
+    """Return the rows of lines that have a list of rows each, with their `position` in the list, from 0.
 
     Raises `DataError` if a line has no list.
     """
@@ -318,7 +327,7 @@ def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
 
 
 def _select_contexts(table: DuckTable, key: str) -> DuckTable:
-    """Return the contexts of lines that have a struct `context` each."""
+    """Return the contexts of lines that have a struct `context` each; without the struct only the key is left."""
     members = [path[1] for path in table.columns if path[0] == "context" and len(path) == 2 and path[1] != key]
     columns = "".join(f", context.{_quote(name)} AS {_quote(name)}" for name in members)
     sql = f"(SELECT {_quote(key)}{columns} FROM {table.sql})"
@@ -326,7 +335,7 @@ def _select_contexts(table: DuckTable, key: str) -> DuckTable:
 
 
 def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> Iterator[str]:
-    """Yield the SQL of each column, and of another column for the unknown values of an enum, which its cast makes null."""
+    """Yield the SQL of each column, and after an enum that of a column with its unknown values, null in the first."""
     for column in columns:
         sql = ".".join(map(_quote, column.path))
         if column.source_kind == "json" and column.target_kind != "json":
@@ -340,7 +349,7 @@ def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> It
 
 
 def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
-    """Return the SQL that converts a column from its source kind to its target kind."""
+    """Return the SQL that converts `sql`, of a column, from the source kind to the target kind."""
     if column.source_kind == "null":
         return f"CAST(NULL AS {_SQL_TYPES.get(column.target_kind, 'VARCHAR')})"
     match column.target_kind, column.source_kind:
@@ -359,6 +368,7 @@ def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
 
 
 def _quote(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
     return '"{}"'.format(name.replace('"', '""'))
 
 
@@ -368,12 +378,13 @@ def _literal(value: object) -> str:
 
 
 def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
     return str(error).split("\n")[0]
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
-    """Raise `UnreadableError` or `DataError` in place of an error of DuckDB."""
+def _translate_errors() -> Iterator[None]:
+    """Raise `UnreadableError` (files, tables, memory, settings) or `DataError` in place of an error of DuckDB."""
     import duckdb
 
     try:

@@ -99,11 +99,14 @@ class Evaluator:
         return shorten(f"Evaluator({self.task_name!r}, output {', '.join(self.output)})")
 
     def is_relevant(self, text: str) -> bool:
-        """Return whether a review's text passes the seed's filter."""
+        """Return whether a review's text passes the seed's filter; nothing is extracted from other reviews."""
         return self.module.is_relevant(text)
 
     def row_decoder(self) -> RowDecoder | None:
-        """Return a decoder of lines of rows for `evaluate`; None if rows must be read as objects, as `strict` needs."""
+        """Return a decoder of lines of rows for `evaluate`; None if rows must be read as objects.
+
+        That is so if the evaluator is strict, its program is not known, or msgspec is not installed.
+        """
         if self._program is None or self._strict:
             return None
         return create_row_decoder(self._program)
@@ -119,9 +122,13 @@ class Evaluator:
     def evidence(
         self, rows: Iterable[JsonObject], context: JsonObject, parameters: JsonObject | None = None
     ) -> dict[str, list[str]]:
-        """Return the ids of the reviews that each aggregate counted. Raises `DataError` for a row without `review_id`."""
+        """Return the ids of the reviews that each aggregate counted, by the aggregate's name.
+
+        Missing `parameters`, or all of them if None, have their defaults. Raises `DataError` for invalid input or a row
+        without a string `review_id`, and `EvaluationError` for a step without a value.
+        """
         listed_rows = list(check_rows(rows))
-        ids = [_review_id(row, index) for index, row in enumerate(listed_rows)]
+        ids = [_read_review_id(row, index) for index, row in enumerate(listed_rows)]
         positions = self.positions(listed_rows, context, parameters)
         return {name: [ids[position] for position in counted] for name, counted in positions.items()}
 
@@ -131,7 +138,10 @@ class Evaluator:
         return positions
 
     def parse_rows(self, rows: Iterable[JsonObject]) -> ParsedRows:
-        """Return rows as the module's tuples, to evaluate some of them many times; equal tuples count alike."""
+        """Return rows as the module's tuples, which can be evaluated many times without being parsed again.
+
+        Raises `DataError` for an invalid row or duplicate ids.
+        """
         return ParsedRows(self._parse_rows(list(check_rows(rows))))
 
     def parse_parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -150,9 +160,10 @@ class Evaluator:
     def provenance(
         self, parameters: JsonObject | None = None, extractor: str | None = None, prompt_sha256: str | None = None
     ) -> Provenance:
-        """Return the provenance of results: seed, version, parameters, extractor and prompt.
+        """Return the provenance of results: seed, version, parameters, extractor, prompt, and whether it is edited.
 
-        Parameters that are missing have their defaults. Raises `DataError` as `parse_parameters` does.
+        Missing parameters have their defaults; without an extractor or a prompt hash those members are None. Raises
+        `DataError` as `parse_parameters` does, but ignores parameters if the seed has none.
         """
         values = self.parse_parameters(parameters or {}) if hasattr(self.module, "parse_parameters") else ()
         names = self._inputs.get("param", ())
@@ -172,12 +183,16 @@ class Evaluator:
     def output_types(self) -> dict[str, type]:
         """Return the type of each output: `str`, `int`, `float` or `bool`. A value may also be None if the seed allows null."""
         declared = get_type_hints(self.module.Result, vars(self.module), {}).values()
-        return {name: _plain_type(annotation) for name, annotation in zip(self.output, declared, strict=True)}
+        return {name: _find_plain_type(annotation) for name, annotation in zip(self.output, declared, strict=True)}
 
     def _run(
         self, function: Any, rows: Iterable[Any], context: JsonObject, parameters: Mapping[str, Any] | None
     ) -> Any:
-        """Call a `function` of the module with parsed arguments. Raises `DataError`, or `EvaluationError` with its place."""
+        """Call a `function` of the module with parsed arguments; parameters that are None or empty are not passed.
+
+        Raises `DataError` for invalid input, and `EvaluationError`, with its place in the seed, for a failing step. Any
+        other exception of the module becomes an `EvaluationError` too.
+        """
         arguments = self._parse_inputs(rows, context)
         if parameters is not None and check_object(parameters, "the parameters"):
             arguments.append(self.parse_parameters(parameters))
@@ -191,12 +206,19 @@ class Evaluator:
             raise EvaluationError(self.task_name, "type", message) from None
 
     def _parse_inputs(self, rows: Iterable[Any], context: JsonObject) -> list[Any]:
-        """Return the module's tuples of the rows, and of the context. Raises `DataError`."""
+        """Return a list of the parsed rows and the parsed context.
+
+        `ParsedRows` are not parsed again. Raises `DataError`.
+        """
         parsed_rows = rows if type(rows) is ParsedRows else self._parse_rows(list(check_rows(rows)))
         return [parsed_rows, _parse_value(self.module, self.module.parse_context, check_object(context, "the context"))]
 
     def _parse_rows(self, rows: list[Any]) -> list[tuple[Any, ...]]:
-        """Return the module's tuples of the rows. Raises `DataError`, which names the row, also for duplicate ids."""
+        """Return the module's tuples of the rows.
+
+        Raises `DataError` with the row's position, or for duplicate ids. If the evaluator is strict, unknown keys are
+        rejected.
+        """
         module = self.module
         refuse_duplicates(rows)
         if not self._strict:
@@ -211,11 +233,11 @@ class Evaluator:
                 self._check_keys(row)
                 parsed_rows.append(_parse_value(module, module.parse_row, row))
             except DataError as error:
-                raise DataError(str(error), _row_place(row, index)) from None
+                raise DataError(str(error), _describe_row_place(row, index)) from None
         return parsed_rows
 
     def _check_sections(self, row: JsonObject) -> None:
-        """Raise a `DataError` that says where the fields belong if a row has them at its top level."""
+        """Raise `DataError` if a row has fields at its top level but neither `extraction` nor `meta`."""
         if "extraction" in row or "meta" in row:
             return
         for section in ("extraction", "meta"):
@@ -234,11 +256,11 @@ class Evaluator:
                     raise DataError(f"the seed has no field `{section}.{str(key)[:80]}`; there are: {known}")
 
 
-def _plain_type(annotation: Any) -> type:
-    """Return the type of the values of an annotation: `str` for `Literal["a", "b"] | None`."""
+def _find_plain_type(annotation: Any) -> type:
+    """Return the class of an annotation's values, ignoring None: `str` for `Literal["a", "b"] | None`."""
     kinds = {type(value) for value in get_args(annotation)} if get_origin(annotation) is Literal else set()
     if not kinds and get_args(annotation):  # a union with None
-        kinds = {_plain_type(member) for member in get_args(annotation) if member is not NoneType}
+        kinds = {_find_plain_type(member) for member in get_args(annotation) if member is not NoneType}
     [kind] = kinds or {annotation}
     return cast(type, kind)
 
@@ -246,7 +268,10 @@ def _plain_type(annotation: Any) -> type:
 def _parse_value(
     module: GeneratedModule, parse: Callable[[JsonObject], tuple[Any, ...]], value: JsonObject
 ) -> tuple[Any, ...]:
-    """Call `parse`, a function of `module`. Raises `DataError` for every exception."""
+    """Return the tuple that `parse`, a function of `module`, makes of `value`.
+
+    Raises `DataError` if it raises anything.
+    """
     try:
         return parse(value)
     except module.DataError as error:
@@ -255,15 +280,15 @@ def _parse_value(
         raise DataError(f"the module cannot read it: {type(error).__name__}: {error}") from None
 
 
-def _row_place(row: object, index: int) -> str:
+def _describe_row_place(row: object, index: int) -> str:
     """Return a row's place in messages: its index, and its review's id if it has one."""
     if isinstance(row, Mapping) and isinstance(row.get("review_id"), str):
         return f"rows[{index}] (review {row['review_id']})"
     return f"rows[{index}]"
 
 
-def _review_id(row: object, index: int) -> str:
-    """Return the id of a row's review. Raises `DataError` if it is missing or no string."""
+def _read_review_id(row: object, index: int) -> str:
+    """Return the id of a row's review. Raises `DataError` if it is missing or not a string."""
     if isinstance(row, Mapping) and isinstance(review_id := row.get("review_id"), str):
         return review_id
     raise DataError("`review_id` is missing; evidence names reviews by it", f"rows[{index}]")

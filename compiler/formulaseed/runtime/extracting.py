@@ -84,7 +84,7 @@ class _PreparedRestaurant:
     """The number of relevant reviews that are not in the sample; None without a sample."""
 
     def inputs(self) -> list[ReviewInput]:
-        """Return the extractor's input: every review that the seed does not reject."""
+        """Return the extractor's input: the relevant reviews that the seed does not reject for their length."""
         texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
         return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
@@ -96,9 +96,11 @@ def extract(
     options: RunOptions,
     failures: Failures,
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the rows of every restaurant with a known id, up to `options.limit`; every failure is added to `failures`.
+    """Extract reviews, and yield the rows of every restaurant with a known id, in order, up to `options.limit`.
 
-    With a sample, a restaurant without a sampled review is dropped. The extractor may read many restaurants ahead.
+    Every failure is added to `failures`. A restaurant that fails is yielded with its `error`; with a sample, one
+    without a sampled review is dropped. The extractor may read many restaurants ahead. Raises `DataError` for invalid
+    `options.parameters`.
     """
     run = evaluator.provenance(options.parameters, extractor.name, extractor.prompt_sha256)
     if options.sample is not None:
@@ -106,6 +108,7 @@ def extract(
     pending: deque[_PreparedRestaurant] = deque()
 
     def read_ahead() -> Iterator[list[ReviewInput]]:
+        """Yield each restaurant's input for the extractor, and append the restaurant to `pending`."""
         for prepared in _prepare_restaurants(evaluator, restaurants, options):
             pending.append(prepared)
             yield prepared.inputs()
@@ -137,7 +140,7 @@ def reviews_to_extract(
 def fail_restaurant(
     place: str, business_id: str, error: DataError, run: Provenance, failures: Failures
 ) -> ExtractedRestaurant | None:
-    """Add an unusable line to `failures`, and return its restaurant with the error; None if the restaurant's id is unknown."""
+    """Add an unusable line to `failures`, and return its restaurant with the error; None if `business_id` is empty."""
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
@@ -153,11 +156,11 @@ def build_line(
     with_text: bool = False,
     write: Callable[[dict[str, Any]], None] | None = None,
 ) -> tuple[ExtractedRestaurant, dict[str, Any] | None]:
-    """Return a restaurant and its line of rows, after calling `write` with the line.
+    """Return a restaurant and its line of rows, after calling `write`, unless it is None, with the line.
 
-    The line has texts, quotes and reasons only `with_text`. It is None for a restaurant that failed. If `evaluate` could
-    not read the line, or `write` raises `DataError`, the error is added to `failures` and to the restaurant that is
-    returned, and the line is None.
+    The line has texts, quotes and reasons only `with_text`. It is None for a restaurant that failed. If `evaluate`
+    could not read the line, or `write` raises `DataError`, the error is added to `failures` and to the copy of the
+    restaurant that is returned, and the line is None.
     """
     if restaurant.error is not None or restaurant.reviews is None:
         return restaurant, None
@@ -182,7 +185,10 @@ def build_line(
 
 
 def flatten_context(evaluator: Evaluator, program: nodes.Program, line: dict[str, Any]) -> dict[str, Any]:
-    """Return a copy of a line of rows with nested context values also under the fields' own names, which `evaluate` reads."""
+    """Return a copy of a line of rows whose context also has nested values under the names of their fields.
+
+    Only fields that a step uses are added. Raises the module's `DataError` for an invalid context.
+    """
     used = program.used()
     fields = [field for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used]
     values = zip(fields, evaluator.module.parse_context(line["context"]), strict=True)
@@ -190,7 +196,10 @@ def flatten_context(evaluator: Evaluator, program: nodes.Program, line: dict[str
 
 
 def _read_back(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of rows as `evaluate` will read it from JSON. Raises `DataError` if that would fail."""
+    """Return a line of rows encoded to JSON and decoded again.
+
+    Raises `DataError` if the line is too long, nested too deep, or has rows or a context that `evaluate` would reject.
+    """
     try:
         encoded = json.dumps(line, ensure_ascii=False).encode()
     except RecursionError:
@@ -206,7 +215,10 @@ def _read_back(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:
 def _prepare_restaurants(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
 ) -> Iterator[_PreparedRestaurant]:
-    """Yield each restaurant, up to `options.limit`, with its relevant reviews that are in the sample if there is one."""
+    """Yield each restaurant, up to `options.limit`, with its relevant reviews, or those of them that are in the sample.
+
+    Texts are cut, or None, as `options.review_handling` says. Unusable restaurants are yielded too, without reviews.
+    """
     for number, (place, record, business_id) in enumerate(islice(restaurants, options.limit)):
         reviews = record.reviews if isinstance(record, RestaurantRecord) else ()
         relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
@@ -232,10 +244,11 @@ def _build_rows(
     run: Provenance,
     failures: Failures,
 ) -> ExtractedRestaurant:
-    """Return a restaurant with the rows of its extractions; reviews without one are added to `failures`.
+    """Return a restaurant with the rows of its extractions and its counts of reviews.
 
-    `extractions` are those of `prepared.inputs()`, in their order. If the option `on_error` is `fail`, one review
-    without an extraction fails the restaurant.
+    `extractions` are those of `prepared.inputs()`, in their order. Reviews without one, or too long, are added to
+    `failures`, and fail the restaurant if `options.on_error` is `fail`. Adds dropped duplicates to
+    `failures.duplicates`.
     """
     relevant = prepared.relevant
     remaining = iter(extractions)
@@ -272,7 +285,7 @@ def _build_rows(
 
 
 def _reject_length(review: ReviewRecord, handling: ReviewHandling | None) -> Extraction:
-    """Return the failed extraction of a review that is longer than the seed allows."""
+    """Return a failed extraction whose reason is that the review is longer than the seed allows."""
     assert handling is not None  # otherwise no review is too long
     reason = f"it has {len(review.text)} characters, and the seed rejects reviews over {handling.max_length}"
     return Extraction(review.review_id, None, reason)
@@ -289,7 +302,10 @@ def _build_row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[
 
 
 def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
-    """Yield each failed review and the reason; reviews that the model was not asked about share an entry for each reason."""
+    """Yield the subject and the reason of each failed review, to be listed.
+
+    Reviews that the model was not asked about share one entry for each reason, after the others.
+    """
     shared_reasons = (NOT_ASKED, IN_BATCH, CUT_OFF)
     own_failures = (extraction for extraction in failed if extraction.failure not in shared_reasons)
     yield from ((f"review {extraction.review_id}", extraction.failure) for extraction in own_failures)
@@ -300,6 +316,6 @@ def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]
 
 
 def _list_ids(ids: Sequence[str]) -> str:
-    """Return the first three ids as a list in words."""
+    """Return up to three ids, separated by commas, with an ellipsis if there are more."""
     listed = ", ".join(ids[:3])
     return f"{listed}, …" if len(ids) > 3 else listed

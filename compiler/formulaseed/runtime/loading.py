@@ -44,7 +44,10 @@ class _SourceLoader(importlib.abc.InspectLoader):
 
 
 def module_from_source(source: str, name: str) -> GeneratedModule:
-    """Execute `source`, which the compiler has just generated and verified, as a new module; `sys.modules` is not changed."""
+    """Execute `source` as a new module, without verifying it; `sys.modules` is not changed.
+
+    For code that the compiler has just generated. Raises whatever the code raises.
+    """
     loader = _SourceLoader(source)
     spec = importlib.util.spec_from_loader(f"formulaseed_generated.{name}", loader)
     assert spec is not None
@@ -54,21 +57,28 @@ def module_from_source(source: str, name: str) -> GeneratedModule:
 
 
 def compile_evaluator(seed: FormulaSeed, *, strict: bool = False) -> Evaluator:
-    """Compile a seed in memory and return its evaluator; evaluation errors name their place in the seed."""
+    """Compile a seed in memory and return its evaluator, whose evaluation errors name their place in the seed.
+
+    If `strict` is true, the evaluator rejects keys of `extraction` and `meta` that the seed does not know. Raises
+    `SeedError` if no module can be generated from the seed.
+    """
     module = module_from_source(seed.module_source, seed.task_name)
     return Evaluator(module, partial(locate, seed), strict=strict, program=seed.program)
 
 
 def module_from_file(path: Path) -> GeneratedModule:
-    """Import a generated module from its file.
+    """Verify and import a generated module from its file; it is not compared with its seed.
 
-    Raises `SeedError` if the file contains code that the compiler never writes, `UnreadableError` if it cannot be read.
+    Raises `SeedError` as `import_verified` does, `UnreadableError` if the file cannot be read.
     """
     return import_verified(read_module(path), path)
 
 
 def read_module(path: Path) -> str:
-    r"""Return the text of a module's file with line ends as `\n`. Raises `UnreadableError` unless it is a regular UTF-8 file."""
+    """Return the text of a module's file, with every line end as a line feed.
+
+    Raises `UnreadableError` unless it is a regular file of UTF-8 that is not too large.
+    """
     try:
         source = read_whole(path, MODULE_BYTES, regular=True).decode()
     except UnicodeDecodeError as error:
@@ -77,7 +87,7 @@ def read_module(path: Path) -> str:
 
 
 def import_verified(source: str, path: Path) -> GeneratedModule:
-    """Verify the text of the module at `path`, then import it.
+    """Verify the text of the module at `path`, then execute it and return the module.
 
     Raises `SeedError` if it contains code that the compiler never writes, lacks a name that every generated module
     defines, cannot be imported, or has an earlier style and must be recompiled.
@@ -87,7 +97,7 @@ def import_verified(source: str, path: Path) -> GeneratedModule:
 
     style = find_earlier_style(source)
     if style is not None:
-        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _compile_command(source, path))])
+        raise SeedError([catalogue.earlier_style(Source(str(path), ""), style, _suggest_compile_command(source, path))])
     fault = verify_source(source)
     if fault is None:
         try:
@@ -101,8 +111,11 @@ def import_verified(source: str, path: Path) -> GeneratedModule:
     raise SeedError([catalogue.foreign_module(Source(str(path), ""), fault)])
 
 
-def _compile_command(source: str, path: Path) -> str:
-    """Return the command that compiles the seed of the module at `path` again, into the folder of the module."""
+def _suggest_compile_command(source: str, path: Path) -> str:
+    """Return the command that compiles the seed of the module at `path` again, into the module's folder.
+
+    The command has `SEED` in place of the seed's path if the module's header names none.
+    """
     from formulaseed.backends.python.identity import read_identity
 
     identity = read_identity(source)
@@ -119,7 +132,10 @@ def _compile_command(source: str, path: Path) -> str:
 
 
 def _is_complete(module: GeneratedModule) -> bool:
-    """Return whether a module defines every required name, and its records have one field for each output and step."""
+    """Return whether a module defines every required name, with a value of its type.
+
+    Its records must also have one field for each output and step.
+    """
     if not all(isinstance(getattr(module, name, None), kind) for name, kind in _REQUIRED_NAMES.items()):
         return False
     for names, record in ((module.OUTPUT, "Result"), (module.STEPS, "Steps")):
@@ -130,7 +146,7 @@ def _is_complete(module: GeneratedModule) -> bool:
 
 
 def find_seed(header_path: str, path: Path) -> Path | None:
-    """Return the seed that the header of the module at `path` names; None if it names none, or there is no such file."""
+    """Return the seed that the header of the module at `path` names. None if it names none or no such file exists."""
     if not header_path:
         return None
     try:
@@ -165,7 +181,10 @@ class ModuleFile:
     """The seed's present task name; empty if the module has the same one, or if the seed is not available."""
 
     def evaluator(self, *, strict: bool = False) -> Evaluator:
-        """Return the module's evaluator; evaluation errors name their place in the seed if that is available."""
+        """Return the module's evaluator; evaluation errors name their place in the seed if that is available.
+
+        If `strict` is true, the evaluator rejects keys of `extraction` and `meta` that the seed does not know.
+        """
         if self.seed is None:
             return Evaluator(self.module, strict=strict, is_edited=bool(self.fault))
         program = None if self.fault else self.seed.program
@@ -176,8 +195,8 @@ class ModuleFile:
 def load_module(path: Path) -> ModuleFile:
     """Read, verify and import a module, and compare it with its seed if that exists.
 
-    Raises `SeedError` if the file contains code that the compiler never writes, `UnreadableError` if it cannot be read.
-    An edited module is returned with its `fault`.
+    An edited module is returned with its `fault`; a seed that has changed since is left out. Raises `SeedError` as
+    `import_verified` does, `UnreadableError` if the file cannot be read.
     """
     from formulaseed.backends.python.identity import read_header_path
 
@@ -193,7 +212,7 @@ def load_module(path: Path) -> ModuleFile:
 
 
 def _load_current(path: Path) -> FormulaSeed | None:
-    """Return the seed in the file at `path`; None if it has errors, since it has then changed after compilation."""
+    """Return the seed in the file at `path`; None if it cannot be read or has errors."""
     folder = Path.cwd()
     try:
         return load_seed(path.relative_to(folder) if path.is_relative_to(folder) else path)
@@ -202,7 +221,11 @@ def _load_current(path: Path) -> FormulaSeed | None:
 
 
 def _find_edit(source: str, seed: FormulaSeed | None) -> str:
-    """Return why a module is not as compiled, as the rest of a sentence; empty if its hash and its `seed` agree with it."""
+    """Return why a module is not as compiled, as the rest of a sentence; empty if nothing shows an edit.
+
+    The module's own hash is checked, then its code against what `seed` compiles to. Without a seed, or if the seed
+    cannot be compiled, only the hash counts.
+    """
     from formulaseed.backends.python.identity import choose_style, hash_body, read_stated_hash
     from formulaseed.backends.python.verify import has_same_code
 

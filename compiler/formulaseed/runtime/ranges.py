@@ -45,8 +45,9 @@ def score_range(
 ) -> _Returned:
     """Score a range of keys, and return what `use` returns for the batches of results and their schema.
 
-    Tables that can be read twice are read as if they were sorted. If they turn out not to be, they are sorted, and `use`
-    is called again with all results. `counts` are cleared before each call of `use`, and complete after it.
+    Tables that can be read twice are read as if they were sorted. If they turn out not to be, they are sorted, and
+    `use` is called again with all results. `counts` are cleared before each call of `use`, and complete once it has
+    read all batches. Raises the module's `DataError` for invalid parameters.
     """
     can_reread = not any(table.once for table in tables if table is not None)
     for is_sorted in (True, False) if can_reread else (False,):
@@ -70,9 +71,9 @@ class Workers:
 
 @contextmanager
 def start_workers(jobs: int) -> Iterator[Workers]:
-    """Start worker processes, and end them and remove their folder on exit.
+    """Start `jobs` worker processes; on exit, wait for running tasks, cancel the others, and remove the folder.
 
-    They are forked if that is safe: while this process has one thread, and so has not imported DuckDB.
+    Workers are forked if that is safe: on Linux, while this process has one thread and has not imported DuckDB.
     """
     can_fork = sys.platform == "linux" and threading.active_count() == 1 and "duckdb" not in sys.modules
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
@@ -102,9 +103,10 @@ class ScoreJob:
 def score_ranges(
     workers: Workers, job: ScoreJob, key_ranges: list[duck.KeyRange], counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Score each range in a worker, yield all results in the order of the ranges, and add to `counts`.
+    """Score each range in a worker, and yield all results in the order of the ranges.
 
-    Raises `UnreadableError` if a worker was killed.
+    All ranges are submitted when the first result is read. The counts of a range are added to `counts` before its
+    results are yielded. Raises `UnreadableError` if a worker was killed, and whatever a worker raises.
     """
     folders = [workers.folder / str(number) for number in range(len(key_ranges))]
     try:
@@ -120,7 +122,7 @@ def score_ranges(
 
 
 def _score_to_file(job: ScoreJob, key_range: duck.KeyRange, folder: Path) -> Counter[str]:
-    """Write the results of a range of keys to a file in the new `folder`, and return their counts."""
+    """Write the results of a range of keys to `results.arrow` in the new `folder`, and return their counts."""
     folder.mkdir()
     counts = Counter[str]()
     with duck.open_session(1, job.memory, job.database, folder) as session:
@@ -140,6 +142,9 @@ def _write_batches(path: str, batches: Iterator[pa.RecordBatch], schema: pa.Sche
 
 
 def divide_memory(memory: str | None, jobs: int) -> str | None:
-    """Return the share of one of several processes, such as `2.0GB` of `4GB`; text that is no size is returned as it is."""
+    """Divide a memory limit by the number of processes: `4GB` becomes `2.0GB` for two.
+
+    None, and a string that does not begin with a number, are returned unchanged.
+    """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)(.*)", memory or "")
     return f"{float(match[1]) / jobs}{match[2]}" if match is not None else memory

@@ -32,7 +32,11 @@ class ReviewSource:
     duplicates: Duplicates = "fail"
 
     def read_restaurants(self, failures: Failures | None = None) -> Iterator[LocatedRestaurant]:
-        """Read the restaurants from the start; reviews that belong to none of them are added to `failures`."""
+        """Open the input from the start and return an iterator over restaurants, each with its place or an error.
+
+        If reviews are a separate input, those of unknown restaurants are added to `failures`; with None they are
+        ignored. Raises `UnreadableError` if an input cannot be opened.
+        """
         if self.reviews is None:
             return read_contexts(open_lines(self.contexts, "contexts"), duplicates=self.duplicates)
         if failures is None:
@@ -41,7 +45,10 @@ class ReviewSource:
         return join_files(restaurants, open_lines(self.reviews, "reviews"), failures, duplicates=self.duplicates)
 
     def read_reviews(self, sample: Sample | None = None) -> Iterator[list[ReviewInput]]:
-        """Read the reviews to extract from the start, a list for each restaurant; only those in `sample` if that is given."""
+        """Read the reviews to extract from the start, a list for each restaurant.
+
+        With `sample`, only its reviews are read; with None the sample of the options applies, if there is one.
+        """
         options = self.options if sample is None else replace(self.options, sample=sample)
         return reviews_to_extract(self.evaluator, self.read_restaurants(), options)
 
@@ -55,15 +62,15 @@ class ReviewSource:
         return not (_is_piped(self.contexts) or _is_piped(self.reviews))
 
     def keep(self) -> None:
-        """Replace iterators among `contexts` and `reviews` by lists, so that they can be read again."""
+        """Replace iterators and readers in `contexts` and `reviews` by lists and tables, which can be read again."""
         self.contexts = keep_lines(self.contexts, "contexts")
         if self.reviews is not None:
             self.reviews = keep_lines(self.reviews, "reviews")
 
     def require_rereading(self, argument: str, value: str = "") -> None:
-        """Replace iterators by lists. Raises `ArgumentError` for a pipe, which names the `argument` that reads several times.
+        """Make the input readable several times: replace iterators by lists. Raises `ArgumentError` for a pipe.
 
-        `value` is the argument's value, for the message.
+        The error names the `argument` that needs several passes, and its `value`.
         """
         if not self.can_reread:
             reason = f"{value} reads its input several times: pass files, not - or a pipe"

@@ -30,7 +30,11 @@ def evaluate_lines(
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Iterator[Result]:
-    """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`."""
+    """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`.
+
+    A restaurant that fails has a result with its error. With `trace`, results also have steps, evidence, quotes and
+    reasons. `duplicates` is as for `read_rows`. Raises `DataError` for invalid `parameters`.
+    """
     options = RunOptions(trace=trace, parameters=parameters)
     decoder = evaluator.row_decoder() if not trace else None
     for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates, decoder):
@@ -45,10 +49,11 @@ def read_rows(
     duplicates: Duplicates = "fail",
     decoder: RowDecoder | None = None,
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurant of every line of rows that names one; unusable lines are added to `failures`.
+    """Yield the restaurant of every line of rows that names one, with its error if the line is unusable.
 
-    If `duplicates` is `first`, rows whose id an earlier row has are dropped and counted in `failures`; otherwise the
-    evaluator rejects them. Rows are JSON objects; with `decoder` they are `ParsedRows` if `decoder` can decode the line.
+    Unusable lines are added to `failures`. If `duplicates` is `first`, rows whose id an earlier row has are dropped and
+    counted in `failures`; otherwise the evaluator rejects them. Rows are JSON objects; with `decoder` they are
+    `ParsedRows` if it can decode the line. Raises `DataError` for invalid `parameters`.
     """
     run = evaluator.provenance(parameters)
     provenance = run
@@ -78,9 +83,9 @@ def usable_rows(
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
 ) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurants whose rows the evaluator accepts; the others are added to `failures`, worded as `evaluate` does.
+    """Yield the restaurants whose rows the evaluator accepts; all others are added to `failures`.
 
-    `parameters` are stated in the provenance of each. `duplicates` is as for `read_rows`.
+    Messages are those of `evaluate`. `parameters` go into the provenance of each; `duplicates` is as for `read_rows`.
     """
     for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates):
         if restaurant.error is not None:
@@ -96,13 +101,19 @@ def usable_rows(
 def add_failure(
     failures: Failures, restaurant: ExtractedRestaurant, fault: EvaluationError | DataError, note: str = ""
 ) -> None:
-    """Add to `failures` why a restaurant failed: its place and id, the row or step, the reason, the place in the seed, a note."""
+    """Add to `failures` why a restaurant failed: its place and id, the row or step, the reason, and `note`.
+
+    An evaluation error also has its place in the seed, if known.
+    """
     in_seed = f" ({fault.place})" if isinstance(fault, EvaluationError) and fault.place else ""
     failures.add(f"{restaurant.place}: {restaurant.business_id}", f"{fault}{in_seed}{note}")
 
 
 def _read_restaurant(line: InputLine, decoder: RowDecoder | None) -> RestaurantRows | DataError:
-    """Return a line's restaurant, or why it is unusable. `decoder` learns the keys of a line that it could not decode."""
+    """Return a line's restaurant, or the error that makes it unusable.
+
+    A line that `decoder` cannot decode is read as objects, and the decoder learns its keys.
+    """
     restaurant = decoder.read(line.raw) if decoder is not None else None
     if restaurant is not None:
         return restaurant
@@ -122,8 +133,9 @@ def run(
 ) -> Iterator[Result]:
     """Extract and evaluate; yield a result for every restaurant with a known id, up to `options.limit`.
 
-    Every failure is added to `failures`. With a sample, a restaurant without a sampled review has no result. `keep` is
-    called with the rows of each restaurant whose data can be used, before its result is yielded.
+    Every failure is added to `failures`; a restaurant that fails has a result with its error. With a sample, a
+    restaurant without a sampled review has no result. `keep` is called with each restaurant unless its data or
+    extraction failed, before its result is yielded.
     """
     for restaurant in extract(evaluator, extractor, restaurants, options, failures):
         result = _evaluate(evaluator, restaurant, options, failures)
@@ -133,7 +145,10 @@ def run(
 
 
 def _carry_over(run: Provenance, origin: RowsRun) -> Provenance:
-    """Return the provenance of a run with the extractor, prompt and sample of the earlier run that its rows come from."""
+    """Return a copy of `run` with the extractor, prompt and sample of `origin`, the run that extracted the rows.
+
+    The copy is marked as edited if either of the two is.
+    """
     edited = run.edited or origin.edited
     return replace(
         run, extractor=origin.extractor, prompt_sha256=origin.prompt_sha256, edited=edited, sample=origin.sample
@@ -141,7 +156,10 @@ def _carry_over(run: Provenance, origin: RowsRun) -> Provenance:
 
 
 def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: RunOptions, failures: Failures) -> Result:
-    """Return a restaurant's result, and note the restaurant in `failures`; if it fails, the result has the error."""
+    """Return a restaurant's result, with the error if it failed; an error of the evaluation is added to `failures`.
+
+    The restaurant is also noted in `failures`, which reports a second line of the same restaurant.
+    """
     place, business_id, context, rows, reviews, run, error = restaurant
     failures.note_restaurant(place, business_id)
     name = context.get("name")
@@ -153,8 +171,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
                 steps = evaluator.trace(*arguments)
                 evidence = evaluator.evidence(*arguments)
                 output = {name: steps[name] for name in evaluator.output}
-                quotes = _answers_by_review(rows, "quotes")
-                reasons = _answers_by_review(rows, "reasons")
+                quotes = _collect_answers(rows, "quotes")
+                reasons = _collect_answers(rows, "reasons")
             else:
                 output = evaluator.evaluate(*arguments)
         except (EvaluationError, DataError) as fault:
@@ -176,6 +194,6 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
     )
 
 
-def _answers_by_review(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
+def _collect_answers(rows: Iterable[Mapping[str, Any]], key: str) -> dict[str, Mapping[str, Any]] | None:
     """Return a model's `quotes` or `reasons`, as `key` says, by review id; None if no row has any."""
     return {row["review_id"]: row[key] for row in rows if isinstance(row.get(key), Mapping)} or None

@@ -35,7 +35,7 @@ class Sample:
         return {"reviews": self.size, "of": self.population, "seed": self.seed}
 
     def describe(self) -> str:
-        """Return the line that a run prints about its sample."""
+        """Return a line about the sample's size, restaurants and random seed, for the output of a run."""
         restaurants = number_of(len(self.chosen), "restaurant")
         reviews = number_of(self.population, "relevant review")
         sizes = f"sample: {self.size:,} of {reviews}, of {restaurants} (seed {self.seed})"
@@ -43,10 +43,14 @@ class Sample:
 
 
 def draw(restaurants: Iterable[Sequence[ReviewInput]], size: int, seed: int) -> Sample:
-    """Draw `size` reviews, or all if there are fewer: one of each restaurant, then a second of each, and so on."""
+    """Draw `size` reviews, or all if there are fewer: one of each restaurant, then a second of each, and so on.
+
+    Reads all of `restaurants`. The sample depends only on `seed`, a random seed, and the reviews' ids.
+    """
     population = 0
 
     def candidates() -> Iterator[_Candidate]:
+        """Yield every review with its rank in its restaurant, and count it in `population`."""
         nonlocal population
         for restaurant, reviews in enumerate(restaurants):
             population += len(reviews)

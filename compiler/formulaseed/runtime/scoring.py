@@ -44,7 +44,10 @@ def metadata(
     engine: str,
     versions: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the provenance of results as the metadata of their file. `versions` are those of the engine's packages."""
+    """Return the provenance of results as the metadata of their file: the key `formulaseed` with a JSON string.
+
+    `versions` are those of the engine's packages. Raises `DataError` for invalid parameters.
+    """
     provenance = evaluator.provenance(parameters or None).to_json()
     record = {
         "task": evaluator.task_name,
@@ -88,6 +91,7 @@ def score_tables(
         provenance = metadata(evaluator, options.parameters, plan.key, plan.order, "duckdb", duck.versions())
 
         def use_batches(batches: Iterator[Any], schema: Any) -> _Returned:
+            """Call `use` with the results, whose schema has their provenance, and return what it returns."""
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
         if workers is None:
@@ -115,10 +119,10 @@ class ScoredLines:
 def score_lines(
     seed: FormulaSeed, evaluator: Evaluator, rows: Lines, failures: Failures, options: ScoreOptions
 ) -> ScoredLines:
-    """Return the scores of lines of nested rows, which are evaluated one by one as the result is iterated, without an engine.
+    """Return the scores of lines of nested rows, evaluated without an engine, one by one as `values` is iterated.
 
-    Meanwhile unusable lines are added to `failures`, and the counts grow. A restaurant that fails, or whose values are
-    too large for a column, has its error in its row.
+    Unusable lines are then added to `failures`, and the counts grow. A restaurant that fails, or has an integer of more
+    than 64 bits, has its error in its tuple. Raises `DataError` for invalid parameters.
     """
     types = output_types(evaluator, seed.program, options.trace)
     counts = Counter[str]()
@@ -127,6 +131,7 @@ def score_lines(
         names += ("evidence",)
 
     def evaluate() -> Iterator[tuple[Any, ...]]:
+        """Yield the values of each restaurant in the order of `names`, and add it to `counts`."""
         results = evaluate_lines(
             evaluator,
             open_lines(rows, "rows"),
@@ -156,7 +161,7 @@ def score_lines(
 
 
 def _find_oversized(values: Mapping[str, Any], types: Iterable[tuple[str, str]]) -> str | None:
-    """Return the name of the first integer that has more than 64 bits; None if there is none."""
+    """Return the name of the first value of the type `integer` that has more than 64 bits; None if there is none."""
     for name, kind in types:
         value = values.get(name)
         if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:

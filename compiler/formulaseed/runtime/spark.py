@@ -62,11 +62,13 @@ def score(
     trace: bool = False,
     duplicates: Duplicates = "fail",
 ) -> DataFrame:
-    """Return the results of whole tables as a lazy data frame, with one line a restaurant, as `formulaseed.score` has them.
+    """Return the results of whole tables as a lazy data frame, one line a restaurant, as `formulaseed.score` has them.
 
-    A row without its restaurant is dropped. A restaurant that has a `review_id` twice fails; with `duplicates="first"` the first
-    row with each id counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed.
-    Documentation: docs/scale.md.
+    `contexts_df` may be None if rows are nested or the seed reads no context. `order_by` is the column that orders a
+    restaurant's rows; None for `position` or `review_id`. With `trace`, results have every step, and the evidence. A
+    row without its restaurant is dropped. A restaurant that has a `review_id` twice fails; with `duplicates="first"`
+    the first row with each id counts. Raises `SeedError`, and `DataError` for columns or parameters that do not fit the
+    seed. Documentation: docs/scale.md.
     """
     loaded = documents.load_seed(seed)
     options = ScoreOptions(parameters, key, order_by, trace, duplicates=duplicates)
@@ -78,7 +80,9 @@ def score_frames(
 ) -> DataFrame:
     """Return the results as a lazy data frame; the metadata of its key column have their provenance.
 
-    Sends the partition function to the executors. Raises `DataError` for columns that do not fit the seed.
+    `contexts` may be None, if the rows are nested or the seed reads no context. Sends the partition function to the
+    executors at once. Raises `DataError` for columns that do not fit the seed, `MissingExtraError` if a package is
+    missing.
     """
     _require_packages()
     import pyspark
@@ -110,14 +114,17 @@ def score_frames(
 
 
 def count_orphans(rows: DataFrame, contexts: DataFrame, key: str) -> int:
-    """Count the rows that belong to no restaurant."""
+    """Count the rows whose key is in no line of `contexts`. Runs a Spark job."""
     column = _quote((key,))
     count: int = rows.select(column).join(contexts.select(column), key, "left_anti").count()
     return count
 
 
 def count_duplicates(rows: DataFrame, key: str) -> int:
-    """Count the rows whose `review_id` another row of the same restaurant has, except one row with each id."""
+    """Count the rows whose `review_id` another row of the same restaurant has, except one row with each id.
+
+    Rows may be nested. Returns 0 without a column `review_id`, otherwise runs a Spark job.
+    """
     from pyspark.sql import functions
 
     if _has_nested_rows(rows):
@@ -131,7 +138,10 @@ def count_duplicates(rows: DataFrame, key: str) -> int:
 
 
 def write(results: DataFrame, path: str) -> Counter[str]:
-    """Compute results, write them as a folder of Parquet files, and return the counts of restaurants and kinds of errors."""
+    """Compute results, write them as a folder of Parquet files, and return counts of restaurants and kinds of errors.
+
+    A folder that exists at `path` is replaced.
+    """
     results.write.mode("overwrite").parquet(path)
     kinds = results.sparkSession.read.parquet(path).groupBy("error_kind").count().collect()
     counts = Counter({line[0]: line[1] for line in kinds if line[0] is not None})
@@ -140,7 +150,10 @@ def write(results: DataFrame, path: str) -> Counter[str]:
 
 
 def open_session() -> SparkSession:
-    """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed."""
+    """Return the active session, or a new one. Raises `UnreadableError` if a package or Java is not installed.
+
+    Sets `PYSPARK_PYTHON` to this interpreter in the environment, unless it is set.
+    """
     _require_packages()
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
@@ -162,7 +175,10 @@ def _require_packages() -> None:
 
 
 def read(spark: SparkSession, path: str) -> DataFrame:
-    """Return a table of files by their suffix; without a known suffix they are Parquet."""
+    """Return a table of files as a data frame; their suffix decides about the format, Parquet if it is unknown.
+
+    The suffix may be followed by `.gz`. The types of CSV columns are inferred.
+    """
     plain_path = path.removesuffix(".gz")
     file_format = next((name for suffix, name in _FORMATS.items() if plain_path.endswith(suffix)), "parquet")
     reader = spark.read.options(header=True, inferSchema=True) if file_format == "csv" else spark.read
@@ -170,13 +186,17 @@ def read(spark: SparkSession, path: str) -> DataFrame:
 
 
 @cache
-def _package_folder() -> tempfile.TemporaryDirectory[str]:
-    """Create the folder from which executors fetch packages; it is removed when this process ends."""
+def _create_package_folder() -> tempfile.TemporaryDirectory[str]:
+    """Create the folder from which executors fetch packages, once; it is removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="formulaseed-spark-")
 
 
 def _send_partition_function(spark: SparkSession, source: str, plan: str) -> Any:
-    """Send the partition function and the generated module to the executors, as a package; return the function to run."""
+    """Send the partition function and the generated module to the executors, as a package.
+
+    Return the function to run on them: `score_partition` with `plan`, the string of `Plan.to_json`. `source` is the
+    code of the generated module.
+    """
     from formulaseed import errors
     from formulaseed.data import duplicates
     from formulaseed.runtime import batches, chunks, columns, table_names
@@ -185,7 +205,7 @@ def _send_partition_function(spark: SparkSession, source: str, plan: str) -> Any
     for module in (errors, duplicates, table_names, columns, chunks, batches):
         texts[module.__name__.rpartition(".")[2]] = Path(module.__file__ or "").read_text(encoding="utf-8")
     package = f"{_PACKAGE_PREFIX}_{hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]}"
-    path = Path(_package_folder().name) / f"{package}.zip"
+    path = Path(_create_package_folder().name) / f"{package}.zip"
     if not path.exists():  # Spark rejects a file whose time of modification has changed
         with zipfile.ZipFile(path, "w") as file:
             file.writestr(f"{package}/__init__.py", "")
@@ -197,7 +217,10 @@ def _send_partition_function(spark: SparkSession, source: str, plan: str) -> Any
 
 
 def _result_schema(mapping: TableMapping, lines: DataFrame, provenance: dict[str, str]) -> Any:
-    """Return the schema of results. The metadata of its first column are written into Parquet files with the schema."""
+    """Return Spark's schema of results, which corresponds to `Plan.schema`.
+
+    The `provenance` becomes metadata of the first column, which Spark writes into Parquet files with the schema.
+    """
     from pyspark.sql import types
 
     kinds = {"integer": types.LongType(), "number": types.DoubleType(), "boolean": types.BooleanType()}
@@ -213,7 +236,7 @@ def _result_schema(mapping: TableMapping, lines: DataFrame, provenance: dict[str
 
 
 def _read_columns(frame: DataFrame) -> Columns:
-    """Return the kinds of a frame's columns, and of the members of structs."""
+    """Map the name of each column, and the path of each struct's members one level down, to its kind."""
     columns = dict[tuple[str, ...], str]()
     for field in frame.schema.fields:
         kind = _column_kind(field.dataType)
@@ -225,7 +248,7 @@ def _read_columns(frame: DataFrame) -> Columns:
 
 
 def _column_kind(data_type: Any) -> str:
-    """Return the kind of a column, as in `Columns`, by its type in Spark."""
+    """Return the kind of a column, as in `Columns`, by its type in Spark; for any other type Spark's name of it."""
     name: str = data_type.typeName()
     description: str = data_type.simpleString()[:80]
     if name == "array":
@@ -234,12 +257,15 @@ def _column_kind(data_type: Any) -> str:
 
 
 def _has_nested_rows(frame: DataFrame) -> bool:
-    """Return whether each line of a frame has the list of a restaurant's rows."""
+    """Return whether each line of a frame has the list of a restaurant's rows: a column `rows` of structs."""
     return _read_columns(frame).get(("rows",)) == "list of structs"
 
 
 def _unnest(frame: DataFrame, key: str) -> tuple[DataFrame, DataFrame]:
-    """Return the rows and the contexts of lines that have a list of rows and a context each."""
+    """Return two frames, the rows and the contexts of lines that have a list of rows and a struct `context` each.
+
+    Rows have their `position` in the list, from 0. `key` is the name of the key's column, which both frames have.
+    """
     from pyspark.sql import functions
 
     key_column = _quote((key,))
@@ -253,7 +279,10 @@ def _unnest(frame: DataFrame, key: str) -> tuple[DataFrame, DataFrame]:
 
 
 def _cast(column: BatchColumn, mapping: TableMapping) -> Column:
-    """Return the expression that converts a column from its source kind to its target kind."""
+    """Return the expression that converts a column from its source kind to its target kind, under its alias.
+
+    Dates keep their time only if `mapping.whole_dates`.
+    """
     from pyspark.sql import functions
 
     source = functions.col(_quote(column.path))
@@ -272,4 +301,5 @@ def _cast(column: BatchColumn, mapping: TableMapping) -> Column:
 
 
 def _quote(path: tuple[str, ...]) -> str:
+    """Return the path of a column or a struct's member as a quoted name of Spark."""
     return ".".join("`{}`".format(name.replace("`", "``")) for name in path)

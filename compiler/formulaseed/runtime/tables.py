@@ -105,7 +105,8 @@ def map_columns(
 ) -> TableMapping:
     """Map the columns of both tables. Of the options, key, order, trace, parameters and duplicates matter.
 
-    Raises `DataError` with every column that is missing or of a wrong type, and for a table of another kind of data.
+    Without an order, it is `position` or else `review_id`. `contexts` is None without such a table. Raises `DataError`
+    with every column that is missing or of a wrong type, and for a table of another kind of data.
     """
     from formulaseed.runtime.batches import Plan
 
@@ -143,7 +144,10 @@ def map_columns(
 def _map_contexts(
     program: nodes.Program, contexts: Columns | None, faults: list[str]
 ) -> tuple[list[BatchColumn], list[TableField]]:
-    """Return the columns to read for the contexts, and the fields that steps use; messages are added to `faults`."""
+    """Return the columns to read for the contexts, and the fields that steps use.
+
+    Messages about missing columns are added to `faults`, also if `contexts` is None and some step needs them.
+    """
     used = program.used()
     fields = [
         _table_field("context", field) for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used
@@ -164,7 +168,10 @@ def output_types(evaluator: Evaluator, program: nodes.Program, trace: bool) -> t
 
 
 def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | None) -> list[str]:
-    """Return messages about an unknown order, and about columns of keys and the order that are missing or of a wrong kind."""
+    """Return a message for each key or order column that is missing or of a wrong kind, and if there is no order.
+
+    `order` is None if it is neither an option nor a default column; `contexts` is None without such a table.
+    """
     messages = []
     uses: list[tuple[str, Columns, str, str, tuple[str, ...]]] = [("rows", rows, key, "name restaurants", _KEY_KINDS)]
     if order is None:
@@ -183,7 +190,10 @@ def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | 
 
 
 def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Iterator[str]:
-    """Yield a message for each output that has the name of another column of the results."""
+    """Yield a message for each output that has the name of the key, an error column or another output.
+
+    With `trace`, `evidence` is also the name of a column.
+    """
     names = {key, *ERROR_COLUMNS}
     if trace:
         names.add("evidence")
@@ -194,7 +204,7 @@ def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool
 
 
 def _describe_other_kind(table: str, columns: Columns) -> str:
-    """Return the message for a table that holds another kind of data; empty if it may be one of rows or of contexts."""
+    """Return the message for a table whose columns show another kind of data; empty if they fit or are unknown."""
     kind = kind_of(dict.fromkeys(path[0] for path in columns))
     if kind is None or is_snippet(kind) or kind.name in ("rows", "reviews", "restaurants", table):
         return ""
@@ -202,12 +212,16 @@ def _describe_other_kind(table: str, columns: Columns) -> str:
 
 
 def _describe_missing(table: str, name: str, columns: Columns) -> str:
+    """Return the message for a missing column, with the nearest name or a list of the columns there are."""
     known = [".".join(path) for path in columns]
     return f"the {table} have no column `{name}`; {did_you_mean(name, known, noun='columns')}"
 
 
 def _table_field(section: str, field: nodes.ExtractionField | nodes.InputField) -> TableField:
-    """Return a field of the seed for the partition function, without a column yet."""
+    """Return a field of the seed for the partition function, without a column yet.
+
+    It is optional if the seed's field is nullable or has a default.
+    """
     from formulaseed.runtime.columns import TableField
 
     kind = _KINDS.get(field.ty.base, "string") if field.ty.values is None else "enum"
@@ -233,7 +247,10 @@ class _ColumnMatcher:
         self._batch_columns: list[BatchColumn] = []
 
     def match_rows(self, evaluator: Evaluator, program: nodes.Program) -> tuple[list[BatchColumn], list[TableField]]:
-        """Return the columns to read for the rows, and the fields of the module's `Row` with their columns."""
+        """Return the columns to read for the rows, and the fields of the module's `Row` with their columns.
+
+        Year and month come from a column of dates if there is one. Missing and mistyped columns are added to `faults`.
+        """
         module: Any = evaluator.module
         fields = [_table_field(kind.value, field) for kind, field in program.row_fields()]
         names = [field.name for field in fields]
@@ -260,7 +277,11 @@ class _ColumnMatcher:
         return self._batch_columns, matched
 
     def match_contexts(self, fields: Sequence[TableField]) -> tuple[list[BatchColumn], list[TableField]]:
-        """Return the columns to read for the contexts, and the fields of the module's `Context` with their columns."""
+        """Return the columns to read for the contexts, and the `fields` with their columns.
+
+        A nested field without its own column is read from the column around it. Missing and mistyped columns are added
+        to `faults`.
+        """
         names = [field.name for field in fields]
         matched = []
         for index, field in enumerate(fields):
@@ -274,9 +295,9 @@ class _ColumnMatcher:
         return self._batch_columns, matched
 
     def _find_path(self, section: str, name: str, columns: Sequence[str]) -> tuple[str, ...] | None:
-        """Return the path of a field: in the struct of its section if there is one, else the first of `columns` that exists.
+        """Return the path of a field's column: in the struct of its section, else the first of `columns` that exists.
 
-        Returns None if the table has no such column.
+        Returns None if the table has no such column. If there is such a struct, `columns` are not tried.
         """
         if self._columns.get((section,)) == "struct":
             paths: list[tuple[str, ...]] = [(section, name)]
@@ -285,9 +306,10 @@ class _ColumnMatcher:
         return next((path for path in paths if path in self._columns), None)
 
     def _match(self, field: TableField, path: tuple[str, ...] | None, alias: str, known: Collection[str]) -> TableField:
-        """Return the field with the column at `path`, under the name `alias`.
+        """Return the field with the column at `path`, under the name `alias`, which is added to the columns to read.
 
-        Without a path, the field is returned as it is, and reported if it is required or its name is likely misspelt.
+        If `path` is None, the field is returned as it is. A message is then added to `faults` if the field is required,
+        or if a column that is none of the `known` fields resembles its name.
         """
         if path is not None:
             self._add_column(alias, path, field.kind, field.values)
@@ -301,7 +323,7 @@ class _ColumnMatcher:
         return field
 
     def _add_column(self, alias: str, path: tuple[str, ...], target_kind: str, values: tuple[str, ...] = ()) -> None:
-        """Add a column to read; a column of a wrong kind is reported."""
+        """Add a column to read, under the name `alias`; a message about a wrong kind is added to `faults`."""
         kind = self._columns[path]
         if kind not in _ACCEPTED_KINDS[target_kind]:
             name = ".".join(path)

@@ -46,6 +46,7 @@ class _DatePartCache(dict[str, int | str]):
         self._part = part
 
     def __missing__(self, date: str) -> int | str:
+        """Return the year or month of `date`, empty if it is invalid. Caches the value unless the cache is full."""
         parts = _parse_iso_date(date)
         value = parts[self._part] if parts is not None else ""
         if len(self) < _MAX_CACHED_DATES:
@@ -78,13 +79,17 @@ class RowDecoder:
         self._decoder: _LineDecoder | None = None
 
     def read(self, line: bytes) -> RestaurantRows | None:
-        """Return the line's restaurant with `ParsedRows`; None if the line must be read as objects."""
+        """Return the line's restaurant with `ParsedRows`; None if the line must be read as objects.
+
+        That is so for lines unlike the learned one, and until a line was learned.
+        """
         return self._decoder.read(line) if self._decoder is not None else None
 
     def learn(self, line: InputLine) -> None:
-        """Expect the keys of `line` and of its first row in the following lines.
+        """Prepare to decode lines with the keys of `line` and of its first row, in place of those learned before.
 
-        Called for lines that were read as objects; after the first few such lines it does nothing.
+        For lines that were read as objects. Does nothing for a line without rows, and after the first ten calls that
+        learned.
         """
         content = line.content
         if self._remaining_shapes and not isinstance(content, DataError) and content["rows"]:
@@ -108,14 +113,14 @@ class _LineDecoder:
 
         section_keys = {name: [*section] for name, section in row.items() if isinstance(section, dict)}
         self._set_date_parts(fields, section_keys.get("meta", []))
-        sections = _section_types(fields, section_keys, self._has_dates, self._derived_parts)
-        row_type = _object_type([(name, sections.get(name, Any)) for name in row])
+        sections = _build_section_types(fields, section_keys, self._has_dates, self._derived_parts)
+        row_type = _build_object_type([(name, sections.get(name, Any)) for name in row])
         used_types = {
             "business_id": _annotate(str, min_length=1),
             "context": dict[str, Any],
             "rows": GenericAlias(list, (row_type,)),
         }
-        line_type = _object_type([(key, used_types.get(key, Any)) for key in keys])
+        line_type = _build_object_type([(key, used_types.get(key, Any)) for key in keys])
         line_attributes = _attributes(line_type)
         self._decode = Decoder(line_type).decode
         self._get_used = attrgetter(*(line_attributes[key] for key in used_types))
@@ -123,18 +128,24 @@ class _LineDecoder:
         self._line_entries = len(keys)
         self._row_entries = len(row) + sum(map(len, section_keys.values()))
         self._has_ids = ID in row
-        self._colon_getters = _colon_getters(row, _attributes(row_type), sections)
-        self._to_tuples = _tuples_getter(sections, fields)
+        self._colon_getters = _build_colon_getters(row, _attributes(row_type), sections)
+        self._to_tuples = _build_tuples_getter(sections, fields)
 
     def _set_date_parts(self, fields: _Fields, meta_keys: Collection[str]) -> None:
-        """Note whether dates are decoded, and which years and months are checked against them or derived from them."""
+        """Set which of the date, year and month are decoded, checked against the date, or derived from it.
+
+        `meta_keys` are the keys of `meta` in a row.
+        """
         parts = [name for name in _DATE_PARTS if "date" in meta_keys and ("meta", name) in fields]
         self._has_dates = bool(parts) or ("date" in meta_keys and ("meta", "date") in fields)
         self._derived_parts = [name for name in parts if name not in meta_keys]
         self._own_parts = [name for name in parts if name in meta_keys]
 
     def read(self, line: bytes) -> RestaurantRows | None:
-        """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault."""
+        """Return the line's restaurant; None if the line has other keys, a value that is not plain, or any fault.
+
+        Raises nothing: reading the line as objects reports the fault.
+        """
         try:
             decoded = self._decode(line)
         except Exception:  # reading the line as objects reports the fault
@@ -160,7 +171,10 @@ class _LineDecoder:
             return None
 
     def _complete_dates(self, rows: Sequence[Any]) -> bool:
-        """Set missing years and months in `rows`. Returns False if a date is invalid or disagrees with its year or month."""
+        """Set missing years and months in the decoded `rows`.
+
+        Returns False if a date is invalid or disagrees with them.
+        """
         if not self._has_dates:
             return True
         years = _DATE_PART_CACHES["year"]
@@ -180,22 +194,26 @@ class _LineDecoder:
         return True
 
 
-def _section_types(
+def _build_section_types(
     fields: _Fields, section_keys: Mapping[str, Sequence[str]], has_dates: bool, derived_parts: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the msgspec type of each section of a row; values of keys that no field has may be anything."""
-    types = {place: _plain_type(field) for place, field in fields.items()}
+    """Return the msgspec type of each section of a row, by its name; values of keys that no field has may be anything.
+
+    `section_keys` are the keys of each section. With `has_dates`, a date is a string; `derived_parts` are added to
+    `meta`.
+    """
+    types = {place: _build_plain_type(field) for place, field in fields.items()}
     if has_dates:
         types["meta", "date"] = _annotate(str, max_length=_MAX_DATE_LENGTH)
     return {
-        name: _object_type(
+        name: _build_object_type(
             [(key, types.get((name, key), Any)) for key in keys], derived_parts if name == "meta" else ()
         )
         for name, keys in section_keys.items()
     }
 
 
-def _colon_getters(
+def _build_colon_getters(
     row: Mapping[str, Any], row_attributes: Mapping[str, str], sections: Mapping[str, Any]
 ) -> list[Callable[[Any], str]]:
     """Return getters of the strings of decoded rows that probably contain colons: those that do in `row`."""
@@ -214,7 +232,7 @@ def _has_colon(value: object) -> bool:
     return isinstance(value, str) and ":" in value
 
 
-def _object_type(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
+def _build_object_type(members: Sequence[tuple[str, Any]], derived: Sequence[str] = ()) -> Any:
     """Return the msgspec type of an object with these keys, followed by the `derived` ones, which it need not have.
 
     The attribute of a key has its name if that is in `_KEPT_NAMES`, otherwise `f0`, `f1`…
@@ -238,14 +256,17 @@ def _attributes(struct: Any) -> dict[str, str]:
     return dict(zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True))
 
 
-def _tuples_getter(
+def _build_tuples_getter(
     sections: Mapping[str, Any], fields: Iterable[tuple[str, str]]
 ) -> Callable[[Sequence[Any]], Iterable[tuple[Any, ...]]]:
-    """Return a function from decoded rows to tuples of `fields`. Raises `KeyError` for a field that is in no section."""
+    """Return a function from decoded rows to tuples of `fields`, pairs of a section and a name.
+
+    Raises `KeyError` for a field that is in no section.
+    """
     names_by_section: dict[str, list[str]] = {}
     for section, name in fields:
         names_by_section.setdefault(section, []).append(name)
-    getters = {section: _tuple_getter(sections[section], names) for section, names in names_by_section.items()}
+    getters = {section: _build_tuple_getter(sections[section], names) for section, names in names_by_section.items()}
     if len(getters) > 1:
         extraction = getters["extraction"]
         meta = getters["meta"]
@@ -256,8 +277,11 @@ def _tuples_getter(
     return lambda rows: [()] * len(rows)
 
 
-def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the fastest function from an object of the msgspec type to the tuple of some keys' values."""
+def _build_tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function from an object of the msgspec type to the tuple of the values of `keys`, at least one.
+
+    Raises `KeyError` for a key that the type does not have.
+    """
     from msgspec.structs import astuple
 
     attributes = _attributes(struct)
@@ -269,8 +293,11 @@ def _tuple_getter(struct: Any, keys: Sequence[str]) -> Callable[[Any], tuple[Any
     return lambda value: (get(value),)
 
 
-def _plain_type(field: _Field) -> Any:
-    """Return the type of a field's plain values: those that `parse_row` returns unchanged."""
+def _build_plain_type(field: _Field) -> Any:
+    """Return the msgspec type of the values of a field that `parse_row` would return unchanged.
+
+    It includes null if the field is nullable, and the field's bounds.
+    """
     if field.ty.values is not None:
         kind: Any = Literal[field.ty.values]
     elif field.ty.is_numeric:
@@ -285,6 +312,7 @@ def _plain_type(field: _Field) -> Any:
 
 
 def _annotate(kind: type, **limits: Any) -> Any:
+    """Return a type with msgspec's `limits`, such as `ge` or `max_length`."""
     import msgspec
 
     return Annotated[kind, msgspec.Meta(**limits)]

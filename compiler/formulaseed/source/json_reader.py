@@ -153,7 +153,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(source: Source) -> tuple[JsonValue | None, list[JsonFault]]:
-    """Read a document. Returns None for the value if the text is not JSON; other faults come with a value."""
+    """Read a document. Returns its value, or None if the text is not JSON, and the faults, which are never raised."""
     return _JsonReader(source, source.text, 0, limits.JSON_DEPTH).read_document()
 
 
@@ -182,7 +182,7 @@ class _JsonReader:
         self.faults: list[JsonFault] = []
 
     def read_document(self) -> tuple[JsonValue | None, list[JsonFault]]:
-        """Read the whole text as one value. Returns the faults, and None for the value if the text is not JSON."""
+        """Read the whole text as one value. Returns the value, or None if the text is not JSON, and the faults."""
         try:
             value = self.read_value(self.skip_space(0), "", 0)
             self.check_end()
@@ -207,7 +207,7 @@ class _JsonReader:
         return Span(self.source, self.offset + start, self.offset + min(end, len(self.text)), self.pointer)
 
     def report(self, kind: str, span: Span, *details: object) -> None:
-        """Add a fault after which reading goes on."""
+        """Add a fault to `faults`, after which reading goes on."""
         self.faults.append(JsonFault(kind, span, details))
 
     def stop(self, kind: str, start: int, end: int, *details: object) -> _UnreadableJson:
@@ -236,7 +236,7 @@ class _JsonReader:
         raise self.explain_missing_value(start, word)
 
     def read_literal(self, word: re.Match[str]) -> JsonValue | None:
-        """Read `true`, `false` or `null`; reports other spellings and NaN. Returns None for any other word."""
+        """Read `true`, `false` or `null`, in wrong spellings with a fault, or NaN as 0; None for any other word."""
         text = word.group()
         span = self.span(*word.span())
         name, value = _LITERALS.get(text.lower(), ("", None))
@@ -250,7 +250,7 @@ class _JsonReader:
         return JsonLiteral(span, value) if name else JsonNumber(span, 0)
 
     def explain_missing_value(self, start: int, word: re.Match[str] | None) -> _UnreadableJson:
-        """Return the exception for a position at which a value is expected and there is none."""
+        """Return, not raise, the exception for a missing value at `start`; `word` is the word there, or None."""
         if start >= len(self.text):
             if not self.text.strip():
                 return self.stop("empty", 0, 0)
@@ -267,12 +267,12 @@ class _JsonReader:
         return self.stop(kind, start, start + 1, self.text[start])
 
     def find_comment(self, start: int) -> _UnreadableJson | None:
-        """Return the exception for a comment at `start`; None if there is no comment."""
+        """Return, not raise, the exception for a comment at `start`; None if there is no comment."""
         match = _COMMENT.match(self.text, start)
         return self.stop("comment", start, match.end()) if match else None
 
     def read_object(self, start: int, pointer: str, depth: int) -> JsonObject:
-        """Read the object at `start`, with duplicate keys, which are reported. Raises `_UnreadableJson`."""
+        """Read the object at `start`; duplicate keys are kept and added to `faults`. Raises `_UnreadableJson`."""
         members: list[Member] = []
         seen: dict[str, int] = {}
         for at in self.item_positions(start, pointer, "}"):
@@ -280,7 +280,7 @@ class _JsonReader:
         return JsonObject(self.span(start, self.position), tuple(members))
 
     def read_member(self, at: int, pointer: str, depth: int, seen: dict[str, int]) -> Member:
-        """Read a key and its value, and add the key to `seen`, or report it if there. Raises `_UnreadableJson`."""
+        """Read a key and its value. Adds the key to `seen`, or a fault if it is there. Raises `_UnreadableJson`."""
         typographic = _TYPOGRAPHIC.match(self.text, at)
         if self.text[at : at + 1] != '"' and not typographic:
             if word := _KEY_WORD.match(self.text, at):
@@ -308,7 +308,7 @@ class _JsonReader:
         return JsonArray(self.span(start, self.position), tuple(items))
 
     def item_positions(self, start: int, pointer: str, close: str) -> Iterator[int]:
-        """Yield the position of each item, which the caller must read; reports each `…`. Raises `_UnreadableJson`."""
+        """Yield the position of each item, which the caller must read; `…` is a fault. Raises `_UnreadableJson`."""
         at = self.skip_space(start + 1)
         count = 0
         while self.text[at : at + 1] != close:
@@ -326,7 +326,7 @@ class _JsonReader:
         self.position = at + 1
 
     def read_comma(self, start: int, at: int, close: str) -> int:
-        """Return the position after a comma or of the bracket; reports a last comma. Raises `_UnreadableJson`."""
+        """Return the position after a comma, or of `close`; a last comma is a fault. Raises `_UnreadableJson`."""
         if self.text[at : at + 1] == close:
             return at
         if self.text[at : at + 1] != ",":
@@ -337,7 +337,7 @@ class _JsonReader:
         return after
 
     def explain_missing_comma(self, start: int, at: int, close: str) -> _UnreadableJson:
-        """Return the exception for an item that is followed by neither a comma nor the closing bracket."""
+        """Return, not raise, the exception for an item that is followed by neither a comma nor the bracket `close`."""
         character = self.text[at : at + 1]
         if not character:
             line, _ = self.source.position(self.offset + start)
@@ -351,7 +351,7 @@ class _JsonReader:
         return self.stop("no-comma", at, at + 1, close)
 
     def read_string(self, start: int) -> JsonString:
-        """Read a string; half a surrogate pair is replaced and reported. Raises `_UnreadableJson` if it is broken."""
+        """Read a string; half a surrogate pair is replaced, with a fault. Raises `_UnreadableJson` if it is broken."""
         match = _STRING.match(self.text, start)
         assert match is not None
         if not match.group(2):
@@ -365,14 +365,14 @@ class _JsonReader:
         return JsonString(span, value)
 
     def read_typographic(self, match: re.Match[str]) -> JsonString:
-        """Read a string in typographic quotes, and report them; escapes are not decoded."""
+        """Read a string in typographic quotes, which are added to `faults`; escapes are not decoded."""
         self.position = match.end()
         span = self.span(*match.span())
         self.report("typographic", span, match.group(), f'"{match[1]}"')
         return JsonString(span, match[1])
 
     def explain_broken_string(self, start: int, at: int) -> _UnreadableJson:
-        """Return the exception for a string, from `start`, that cannot be read beyond `at`."""
+        """Return, not raise, the exception for a string, from `start`, that cannot be read beyond `at`."""
         character = self.text[at : at + 1]
         if not character:
             return self.stop("unclosed-string", start, start + 1)
@@ -382,7 +382,7 @@ class _JsonReader:
         return self.stop("control", at, at + 1, name)
 
     def read_number(self, match: re.Match[str]) -> JsonNumber:
-        """Read a number, or 0 for one out of range, reported. Raises `_UnreadableJson` if letters follow it."""
+        """Read a number, as 0 with a fault if it is out of range. Raises `_UnreadableJson` if letters follow it."""
         start, self.position = match.span()
         text = match.group()
         span = self.span(start, self.position)

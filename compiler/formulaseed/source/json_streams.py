@@ -24,13 +24,14 @@ FaultyValue = tuple[JsonValue, list[JsonFault]]
 def read_json_values(source: Source, depth: int, most: int) -> tuple[list[FaultyValue], list[JsonFault]]:
     """Read the items of a list, or values one after another, over any lines, each nested at most `depth` levels deep.
 
-    Returns the values, and the faults outside of them; no values if the text is not JSON. Stops after `most` + 1 values.
+    Returns the values, each with its own faults, and the faults outside of them. If the text is not JSON, there are no
+    values. Stops after `most` + 1 values, so that the caller can see that there are too many.
     """
     return _JsonStreamReader(source, source.text, 0, depth).read_values(most)
 
 
 def iter_json_lines(source: Source) -> Iterator[Span]:
-    """Yield the lines of a JSON Lines file that are not blank, without their line breaks."""
+    """Yield the spans of the lines of a JSON Lines file that are not blank, without their line feeds."""
     for match in re.finditer("[^\n]+", source.text):
         if match[0].strip(" \t\r"):
             yield Span(source, match.start(), match.end())

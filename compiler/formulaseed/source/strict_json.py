@@ -15,7 +15,10 @@ def refuse_constant(word: str) -> NoReturn:
 
 
 def refuse_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of `pairs`, for `json.loads` as hook. Raises `JsonRefusal` for a duplicate key."""
+    """Return the object of `pairs`, as the `object_pairs_hook` of `json.loads`.
+
+    Raises `JsonRefusal` for a duplicate key.
+    """
     unique = dict(pairs)
     if len(unique) < len(pairs):
         keys = [key for key, _ in pairs]

@@ -50,7 +50,10 @@ class Source:
         return line, offset - starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """Return a line, counted from 1, without its line break. Raises `IndexError` if there are fewer lines."""
+        """Return the line `number`, counted from 1, without its line break.
+
+        Raises `IndexError` if there are fewer lines.
+        """
         self.position(0)  # finds the lines
         start = self._line_starts[number - 1]
         end = self.text.find("\n", start)
@@ -76,7 +79,7 @@ class Span:
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)
 
     def covers(self, other: Span) -> bool:
-        """Return True if `other` is inside this span."""
+        """Return whether `other` is inside this span, or equal to it, and in the same source."""
         return self.source is other.source and self.start <= other.start and other.end <= self.end
 
 
@@ -102,7 +105,7 @@ def one_line(text: str) -> str:
 
 
 def claim_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number from 2 on appended if it is in `taken`, and add the result to `taken`."""
+    """Return `name`, or `name_2`, `name_3` and so on if that is in `taken`, and add the result to `taken`."""
     free = name
     number = 1
     while free in taken:

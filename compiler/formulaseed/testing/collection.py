@@ -23,7 +23,10 @@ class SeedFile(pytest.File):
     """A seed file, whose tests are `check`, `module` (if a folder of modules is configured) and its properties."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield the tests of the seed; one with errors has no declared properties."""
+        """Yield a test for the seed's errors, its module and each property; the module only if a folder is configured.
+
+        A seed with errors has no tests of declared properties. Each property's test is skipped without Hypothesis.
+        """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):
             yield SeedTest.from_parent(self, name="module", test=_check_module)
@@ -45,13 +48,16 @@ class SeedFile(pytest.File):
         return (self.path.relative_to(root) if self.path.is_relative_to(root) else self.path).as_posix()
 
     def load(self) -> FormulaSeed:
-        """Load the checked seed. Skips the current test if it has errors, since the test `check` reports them."""
+        """Return the checked seed, read again from its file. Skips the current test if the seed has errors.
+
+        The test `check` reports the errors.
+        """
         if self.analysis.errors:
             pytest.skip("the seed has errors")
         return load_seed(self.path)
 
     def module_path(self, seed: FormulaSeed) -> Path | None:
-        """Return the path of the committed module; None if no folder of modules is configured."""
+        """Return the path that the committed module should have; None if no folder of modules is configured."""
         from formulaseed.backends.python.names import module_name
 
         folder = self.config.getini("formulaseed_generated")
@@ -66,12 +72,12 @@ class SeedTest(pytest.Item):
         self._test = test
 
     def runtest(self) -> None:
-        """Call the function with the file and this item."""
+        """Run the test. Raises `Failed`, or whatever else the function raises, if the test fails."""
         assert isinstance(self.parent, SeedFile)
         self._test(self.parent, self)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message alone for failures of this package, and a traceback for other exceptions."""
+        """Return the message of a `Failed` or `FormulaSeedError`, and pytest's traceback for any other exception."""
         if isinstance(excinfo.value, Failed | FormulaSeedError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
@@ -91,7 +97,10 @@ def _check_seed(file: SeedFile, test: SeedTest) -> None:
 
 
 def _check_module(file: SeedFile, test: SeedTest) -> None:
-    """Raise `Failed` unless the committed module is byte for byte what the seed compiles to."""
+    """Raise `Failed` if the committed module is missing or not exactly what the seed compiles to.
+
+    Skips the test if the seed has errors.
+    """
     seed = file.load()
     path = file.module_path(seed)
     assert path is not None
@@ -105,7 +114,8 @@ def _check_module(file: SeedFile, test: SeedTest) -> None:
 def _check_property(file: SeedFile, test: SeedTest) -> None:
     """Raise `Failed` unless the module has the property that the test is named for.
 
-    The module is the committed one or, if there is none, what the seed compiles to.
+    The module is the committed one or, if there is none, what the seed compiles to. Skips the test if the seed has
+    errors or Hypothesis is not installed.
     """
     pytest.importorskip("hypothesis", reason="needs the extra `testing`: pip install 'formulaseed[testing]'")
     from formulaseed.testing.properties import property_tests
@@ -122,8 +132,8 @@ def _check_property(file: SeedFile, test: SeedTest) -> None:
 def seed_tests(test_file: str, seed: str, module: str) -> Callable[[str], None]:
     """Return a test function that pytest calls once for each property of a generated module.
 
-    The paths of the seed and its module are relative to the folder of `test_file`. Raises `SeedError` for a seed with errors and
-    for a module that holds what the compiler never writes, `DataError` if there is no module.
+    `seed` and `module` are paths relative to the folder of `test_file`. Raises `SeedError` for a seed with errors and
+    for a module that holds what the compiler never writes, `UnreadableError` if a file cannot be read.
     """
     from formulaseed.testing.properties import property_tests
 

@@ -23,7 +23,10 @@ _TOLERANCE = 1e-9
 
 
 def try_evaluate(evaluate: Callable[..., Mapping[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Call `evaluate`, and return its values by name; or the key `error` with the step and the kind of an `EvaluationError`."""
+    """Call `evaluate`, and return a copy of its values by name.
+
+    If it raises `EvaluationError`, return the key `error` with its step and kind instead; other exceptions are raised.
+    """
     try:
         return dict(evaluate(*arguments))
     except EvaluationError as error:
@@ -31,9 +34,9 @@ def try_evaluate(evaluate: Callable[..., Mapping[str, Any]], *arguments: Any) ->
 
 
 def bound_rounding(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str) -> float:
-    """Return an upper bound of the difference between two orders of the rows for the step `name`, a sum of floats.
+    """Return how much the sum of floats in the step `name` may differ between two orders of the rows, at most.
 
-    Raises `KeyError` if no step of that name has an aggregate.
+    Raises `KeyError` if no step of that name has an aggregate, and `EvaluationError` if an earlier step fails.
     """
     program = load_cached_seed(seed).program
     evaluation = prepare_evaluation(program, *restaurant)
@@ -60,7 +63,10 @@ class Perturbation(NamedTuple):
         return self._moves(name, 1)
 
     def _moves(self, name: str, sign: int) -> bool:
-        """Return True if the step's value moves in the direction of `sign`; False if it is not a number."""
+        """Return whether the step's value moves up for a `sign` of 1, down for -1, by more than rounding explains.
+
+        Returns False if a value is missing or not a number.
+        """
         before = self.before.get(name)
         after = self.after.get(name)
         if not isinstance(before, int | float) or not isinstance(after, int | float):
@@ -69,15 +75,16 @@ class Perturbation(NamedTuple):
 
 
 def growth(seed: SeedLike | FormulaSeed, name: str) -> st.SearchStrategy[Any]:
-    """Return amounts for `raise_step`: often numbers of the seed, so that thresholds are passed."""
+    """Return a strategy for amounts by which `raise_step` may raise the step `name`; many are numbers of the seed."""
     program = load_cached_seed(seed).program
     return Values(program, wild=False).growth(_step(program, name).ty)
 
 
 def raise_step(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str, amount: int | float) -> Perturbation:
-    """Evaluate a restaurant twice: as it is, and with one step's value raised, at most to the end of its range.
+    """Evaluate a restaurant twice: as it is, and with the step `name` raised by `amount`, at most to its maximum.
 
-    In the second evaluation the steps that use the raised step are computed from its new value.
+    In the second evaluation the steps that use the raised step are computed from its new value. The result is empty if
+    an evaluation fails or the value is not a number.
     """
     program = load_cached_seed(seed).program
     step = _step(program, name)
@@ -96,4 +103,5 @@ def raise_step(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str, 
 
 
 def _step(program: nodes.Program, name: str) -> nodes.Step:
+    """Return the step called `name`. Raises `StopIteration` if there is none."""
     return next(step for step in program.steps if step.name == name)

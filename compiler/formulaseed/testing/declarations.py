@@ -37,14 +37,15 @@ SCALARS: dict[str, st.SearchStrategy[Any]] = {
 
 
 def choose_distinct(chooser: Chooser, names: Sequence[str], minimum: int, maximum: int) -> list[str]:
-    """Draw different names, between `minimum` and `maximum` of them."""
+    """Draw from `minimum` to `maximum` different names, in random order."""
     return chooser.draw(st.lists(st.sampled_from(names), min_size=minimum, max_size=maximum, unique=True))
 
 
 def declare_fields(chooser: Chooser, space: str) -> tuple[list[JsonObject], list[Variable]]:
-    """Return fields that a seed declares in "extraction", "meta" or "context", and all variables of that space.
+    """Draw fields that a seed declares in "extraction", "meta" or "context"; return them and all variables there.
 
     The variables are those of the fields and of the standard fields. A declared field may be a nullable standard field.
+    There is at least one field in "extraction", elsewhere there may be none.
     """
     types, standard_names = _STANDARD_FIELDS.get(space, ({}, ()))
     min_count = int(space == "extraction")
@@ -63,11 +64,15 @@ def declare_fields(chooser: Chooser, space: str) -> tuple[list[JsonObject], list
 
 
 def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_have_path: bool) -> JsonObject:
+    """Draw the declaration of a field of the type `kind`; it gets a `path` in some cases if `may_have_path` is true.
+
+    `space` is "extraction", whose fields may have more keys, "meta" or "context".
+    """
     field: JsonObject = {"name": name, "type": kind}
     if kind == "enum":
         field["values"] = chooser.draw(_ENUM_VALUES)
     if space == "extraction":
-        field |= _extraction_keys(chooser, kind, field.get("values", []))
+        field |= _draw_extraction_keys(chooser, kind, field.get("values", []))
     elif chooser.one_in(2):
         field["nullable"] = True
     if may_have_path and chooser.one_in(3):
@@ -75,8 +80,11 @@ def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_ha
     return field
 
 
-def _extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObject:
-    """Return keys that only a field of `extract` may have; `values` are those of an enum, else empty."""
+def _draw_extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObject:
+    """Draw keys that only a field of `extract` may have, such as its description, default, bounds or quotes.
+
+    `values` are those of an enum, else empty.
+    """
     draw = chooser.draw
     keys: JsonObject = {}
     if values and chooser.one_in(2):
@@ -86,7 +94,7 @@ def _extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObje
     if chooser.one_in(3):
         keys["default"] = chooser.choose(values) if values else draw(SCALARS[kind])
     if kind in ("integer", "number") and chooser.one_in(3):
-        keys |= _bounds(chooser, kind, {"default"} & {*keys})
+        keys |= _draw_bounds(chooser, kind, {"default"} & {*keys})
     if chooser.one_in(4):
         keys |= {"evidence": chooser.choose([False, True, "required"]), "sources": draw(SOURCES)}
         if keys["evidence"]:
@@ -95,7 +103,7 @@ def _extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> JsonObje
 
 
 def draw_example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:
-    """Return an example for a prompt: a value for each field, and the quotes that some fields require."""
+    """Draw an example for a prompt: a text, a value for each of `fields`, and the quotes that some fields require."""
     values: JsonObject = {}
     for field in fields:
         choices = field.get("values") or [field[key] for key in ("default", "minimum", "maximum") if key in field][:1]
@@ -105,18 +113,24 @@ def draw_example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:
 
 
 def declare_parameters(chooser: Chooser) -> tuple[JsonObject, list[Variable]]:
-    """Return parameters that a seed declares, and their variables."""
+    """Draw up to two parameters that a seed declares.
+
+    Returns their declarations by name, as JSON objects, and a variable for each.
+    """
     declarations: JsonObject = {}
     for name in choose_distinct(chooser, ("AS_OF_YEAR", "P", "limit", *HOSTILE_NAMES), 0, 2):
         kind = chooser.choose(_FIELD_TYPES[1:])
         is_numeric = kind in ("integer", "number")
-        keys = _bounds(chooser, kind, {"default"}) if is_numeric else {"default": chooser.draw(SCALARS[kind])}
+        keys = _draw_bounds(chooser, kind, {"default"}) if is_numeric else {"default": chooser.draw(SCALARS[kind])}
         declarations[name] = {"type": kind, **keys}
     return declarations, [Variable(f"param.{name}", declared["type"]) for name, declared in declarations.items()]
 
 
-def _bounds(chooser: Chooser, kind: str, keys: set[str]) -> JsonObject:
-    """Return a value for each of `keys`, which may contain "default", between two numbers, and maybe these as bounds."""
+def _draw_bounds(chooser: Chooser, kind: str, keys: set[str]) -> JsonObject:
+    """Draw numbers for each of `keys`, which may contain "default", and for none, one or both bounds.
+
+    The numbers, of the type `kind`, are in order: minimum, default, maximum.
+    """
     low, default, high = sorted(chooser.draw(st.lists(SCALARS[kind], min_size=3, max_size=3)))
     wanted = keys | {*chooser.choose([("minimum", "maximum"), ("maximum",), ("minimum",), ()])}
     values = {"minimum": low, "maximum": high, "default": default}

@@ -47,7 +47,7 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """True for integers and numbers."""
+        """True for the kinds `integer` and `number`."""
         return self.kind in ("integer", "number")
 
 
@@ -128,15 +128,18 @@ _LEVEL_NAMES = {level: name for name, level in _LEVELS.items()}
 _PLACE = re.compile(r"\{(\w)(?::(\S+?))?\}")
 
 
-def _binary(symbol: str) -> Form:
-    """Return the form of an arithmetic operator. Divisors and bases are seldom 0, and most exponents are small."""
+def _build_binary_form(symbol: str) -> Form:
+    """Return the form of the arithmetic operator `symbol`; divisors are seldom 0, and exponents mostly small."""
     left, right = (_LEVEL_NAMES[level] for level in operand_precedences(symbol))
     operands = {"**": ("d", "e"), "+": ("n", "n"), "-": ("n", "n")}.get(symbol, ("d", "d"))
     return f"{{{operands[0]}:{left}}} {symbol} {{{operands[1]}:{right}}}", _LEVEL_NAMES[OPERATORS[symbol].precedence]
 
 
-def _calls(function: Function) -> list[Form]:
-    """Return forms of calls of a function, with each type and number of its arguments, also as a list if it takes one."""
+def _build_call_forms(function: Function) -> list[Form]:
+    """Return forms of calls of a function, for each type and number of its arguments.
+
+    If the function may take a list, there are also forms with the arguments in a list.
+    """
     # the default is sometimes null, too, and an operand that may fail matters only if it is used
     if function.replaces_null:
         return [(f"{function.name}({{o}}, {default})", "()") for default in ("{l}", "{m}", "{d}")]
@@ -156,8 +159,8 @@ def _calls(function: Function) -> list[Form]:
     return [(call, "()") for call in calls]
 
 
-def _logical_forms(kind: str) -> list[Form]:
-    """Return forms that combine values of a kind by `and`, by `or`, and by `if`."""
+def _build_logical_forms(kind: str) -> list[Form]:
+    """Return forms that combine values of a kind, a letter of `FormulaWriter.places`, by `and`, `or` and `if`."""
     both = f"{{{kind}:not}}"
     either = f"{{{kind}:and}}"
     forms = [(" and ".join([both] * count), "and") for count in (2, 3)]
@@ -165,11 +168,11 @@ def _logical_forms(kind: str) -> list[Form]:
     return [*forms, *[(f"{{{kind}:or}} if {{t:or}} else {{{kind}}}", "")] * 2]
 
 
-_BINARY = [_binary(symbol) for symbol in OPERATORS]
-_CALLS = [call for function in FUNCTIONS.values() for call in _calls(function)]
+_BINARY = [_build_binary_form(symbol) for symbol in OPERATORS]
+_CALLS = [call for function in FUNCTIONS.values() for call in _build_call_forms(function)]
 _SIGNS = [("-{n:-}", "-"), ("-{n:-}", "-"), ("+{n:-}", "-")]
 _NUMBERS: Forms = (
-    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, _logical_forms("n"), _logical_forms("n"), _SIGNS, [("{o:and} or {l}", "or")],
+    ["plain"], *[_BINARY] * 4, *[_CALLS] * 3, *[_build_logical_forms("n")] * 2, _SIGNS, [("{o:and} or {l}", "or")],
 )  # fmt: skip
 _COMPARISONS = [(f"{{n:+}} {operator} {{m:+}}", "<") for operator in COMPARISONS]
 _CHAINS = [
@@ -187,7 +190,7 @@ _STRING_COMPARISONS = [
 _CONTAINMENTS = [("{s:+} in {s:+}", "<"), ("{s:+} not in {s:+}", "<")]
 _CONDITIONS: Forms = (
     _COMPARISONS, _COMPARISONS, ["_flag"], ["_string_comparison"], ["_string_comparison"], ["_null_test"],
-    *[_logical_forms("c")] * 3, [("not {t:not}", "not")], _CHAINS, _MEMBERSHIPS, _CONTAINMENTS, _FLAG_COMPARISONS,
+    *[_build_logical_forms("c")] * 3, [("not {t:not}", "not")], _CHAINS, _MEMBERSHIPS, _CONTAINMENTS, _FLAG_COMPARISONS,
 )  # fmt: skip
 _STRING_CHOICES = [
     ("{x:and} or {y:and}", "or"),
@@ -231,7 +234,10 @@ class FormulaWriter(Chooser):
         self.nullables = [v for v in variables if v.nullable]
 
     def form(self, groups: Forms, depth: int) -> Piece:
-        """Choose a group, then a form of the group, and return a piece of that form; a string is the name of a method."""
+        """Draw a form of one of the groups, and return a piece of that form, nested less deep than `depth`.
+
+        A form that is a string is the name of a method to call.
+        """
         chosen = self.choose(self.choose(groups))
         if isinstance(chosen, str):
             piece: Piece = getattr(self, chosen)(depth - 1)
@@ -239,9 +245,16 @@ class FormulaWriter(Chooser):
         return self.fill(chosen, depth - 1)
 
     def fill(self, form: Form, depth: int, **pieces: Piece) -> Piece:
-        """Return the form with `pieces` in the places of their letters, and new pieces in all other places."""
+        """Return the form with `pieces` in the places of their letters, and newly drawn pieces in all other places.
+
+        The places of a capital letter share one piece.
+        """
 
         def fill_place(place: re.Match[str]) -> str:
+            """Return the text of a place's piece, in parentheses if needed.
+
+            Saves a capital letter's piece in `pieces`.
+            """
             letter = place[1]
             piece = pieces.get(letter) or self.places[letter](self, depth)
             if letter.isupper():
@@ -251,7 +264,10 @@ class FormulaWriter(Chooser):
         return Piece(_PLACE.sub(fill_place, form[0]), _LEVELS[form[1]])
 
     def use(self, variable: Variable, default: str) -> Piece:
-        """Return a variable as a value; one that may be null is guarded, with `default` in its place, or sometimes not."""
+        """Return a variable as a value; if it may be null, in a guard that replaces null by the text `default`.
+
+        In some cases a variable that needs no guard is returned without one.
+        """
         name = variable.text
         if not variable.nullable or (not variable.needs_guard and self.one_in(8)):
             return Piece(name, values=variable.values)
@@ -263,7 +279,10 @@ class FormulaWriter(Chooser):
         return Piece(text, OR if guard == _GUARDS[0] else CONDITIONAL)
 
     def condition_or_null(self, depth: int) -> Piece:
-        """Return a condition, or sometimes a variable that may be null, for a place that accepts null as false."""
+        """Return a condition, or in some cases a variable that may be null, of any type.
+
+        For places that accept null as false.
+        """
         if self.nullables and self.one_in(8):
             return Piece(self.choose(self.nullables).text)
         return self.condition(depth)
@@ -271,7 +290,7 @@ class FormulaWriter(Chooser):
     # --- numbers
 
     def number(self, depth: int) -> Piece:
-        """Return a number that is not null."""
+        """Return a number that is not null; without `depth` left, a variable or a literal."""
         return self.form(self.numbers, depth) if depth > 0 else self.plain(depth)
 
     def number_or_null(self, depth: int) -> Piece:
@@ -282,7 +301,10 @@ class FormulaWriter(Chooser):
         return self.fill((self.choose(["None if {t:or} else {n}", "{n:or} if {t:or} else None"]), ""), depth)
 
     def positive(self, depth: int) -> Piece:
-        """Return a number, but no constant of 0 or less, which the checker rejects as a divisor or in a logarithm."""
+        """Return a number to divide by or to take a logarithm of; a constant is always more than 0.
+
+        The checker rejects other constants. A number with a variable may still be 0 or less.
+        """
         number = self.number(depth)
         return Piece(self.choose(POSITIVE)) if number.is_constant else number
 
@@ -293,7 +315,7 @@ class FormulaWriter(Chooser):
         return Piece(self.choose(_EXPONENTS), UNARY)
 
     def plain(self, depth: int) -> Piece:
-        """Return a numeric variable or a literal."""
+        """Return a numeric variable, guarded if it may be null, or a literal; `depth` is not used."""
         if self.numeric and not self.one_in(3):
             variable = self.choose(self.numeric)
             return self.use(variable, self.choose(PLAIN[:9]) if variable.nullable else "")
@@ -306,6 +328,7 @@ class FormulaWriter(Chooser):
         return self.form(_STRINGS if depth > 0 else _STRINGS[:3], depth)
 
     def _string_literal(self, depth: int) -> Piece:
+        """Return a short random string as a literal; `depth` is not used."""
         return string_literal(self.draw(SHORT_STRINGS))
 
     def _string_variable(self, depth: int) -> Piece:
@@ -320,7 +343,7 @@ class FormulaWriter(Chooser):
         return Piece(piece.text, piece.precedence, (*variable.values, *(default.values or ())))
 
     def _one_of_two_strings(self, depth: int) -> Piece:
-        """Return a form that chooses between two strings, whose values are those of both."""
+        """Return a form that chooses between two strings. Its `values` are those of both, or None if unknown."""
         x = self.string(depth)
         y = self.string(depth)
         piece = self.fill(self.choose(_STRING_CHOICES), depth, x=x, y=y)

@@ -35,7 +35,10 @@ class Restaurant(NamedTuple):
 
 
 def restaurants(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchStrategy[Restaurant]:
-    """Return a strategy for restaurants: rows, a context and parameters for one evaluation."""
+    """Return a strategy for restaurants: rows, a context and parameters for one evaluation, all plausible.
+
+    With `wild` they are any that the seed accepts. Raises `SeedError` for a seed with errors.
+    """
     return st.builds(
         Restaurant,
         rows=rows(seed, wild=wild),
@@ -53,7 +56,9 @@ def rows(
     are at most a million. With `wild` all may be any that the seed accepts, also negative, huge or in the year 1.
     """
     values = Values(load_cached_seed(seed).program, wild)
-    row = st.fixed_dictionaries({"extraction": _records(values, SymbolKind.EXTRACTION), "meta": _metas(values)})
+    row = st.fixed_dictionaries(
+        {"extraction": _build_records(values, SymbolKind.EXTRACTION), "meta": _build_metas(values)}
+    )
     several = max(min_size, min(2, max_size))
     any_number, more = (st.lists(row, min_size=size, max_size=max_size) for size in (min_size, several))
     return _number_rows(st.one_of(any_number, more, more))
@@ -65,7 +70,7 @@ def contexts(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.SearchSt
     Numbers of Yelp's businesses are plausible, others from 0 to a million; with `wild` they are any that the seed accepts.
     """
     program = load_cached_seed(seed).program
-    contexts = _records(Values(program, wild), SymbolKind.CONTEXT)
+    contexts = _build_records(Values(program, wild), SymbolKind.CONTEXT)
     if any(field.path for field in program.context):
         return contexts.flatmap(lambda context: _move_some_to_paths(program, context))
     return contexts
@@ -83,9 +88,9 @@ def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Search
 
 
 def _move_some_to_paths(program: nodes.Program, context: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Return copies of a context in which some of the fields with a path are there, written as Yelp does or as plain JSON.
+    """Return a strategy for copies of a context in which some fields with a path have moved to their path.
 
-    A field stays if another field has the same path.
+    The moved values are written as Yelp does or as plain JSON. A field stays if another field has the same path.
     """
     counts = Counter(field.path for field in program.context)
     fields = [field for field in program.context if field.path and counts[field.path] == 1 and field.name in context]
@@ -114,15 +119,24 @@ def _move_to_paths(context: dict[str, Any], fields: Iterable[tuple[nodes.InputFi
 
 
 def _write_as_yelp(value: Any) -> Any:
-    """Return an attribute as Yelp's data has it: a Python literal in a string, or a number that is not a plain numeral."""
+    """Return a value as Yelp's data has it: a Python literal in a string, `u'…'` for a string.
+
+    A number that is no plain numeral, such as 1e16, is returned unchanged.
+    """
     if isinstance(value, str):
         return f"u{value!r}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return repr(value) if not is_number or _NUMERAL.fullmatch(repr(value)) else value
 
 
-def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) -> st.SearchStrategy[dict[str, Any]]:
-    """Return objects with the fields of a kind, except those in `without`; wild ones may have a field with an unknown name."""
+def _build_records(
+    values: Values, kind: SymbolKind, without: Collection[str] = ()
+) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for objects with the fields of a kind, except those in `without`.
+
+    Wild objects have all fields, and maybe one with an unknown name; others only the fields that steps use. A field
+    that is nullable or has a default may be missing or null.
+    """
     required: dict[str, st.SearchStrategy[Any]] = {}
     optional: dict[str, st.SearchStrategy[Any]] = {}
     fields: Mapping[SymbolKind, Sequence[nodes.ExtractionField | nodes.InputField]] = {
@@ -155,13 +169,13 @@ def _records(values: Values, kind: SymbolKind, without: Collection[str] = ()) ->
 _DATE_FIELDS = ("date", "year", "month")
 
 
-def _metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
-    """Return metadata whose year, month and date agree.
+def _build_metas(values: Values) -> st.SearchStrategy[dict[str, Any]]:
+    """Return a strategy for metadata whose year, month and date agree.
 
     If the seed uses one of them, or the values are wild, there is a date, or a year and month, or all three; a `date`
     that the seed uses is always there.
     """
-    metas = _records(values, SymbolKind.META, without=_DATE_FIELDS)
+    metas = _build_records(values, SymbolKind.META, without=_DATE_FIELDS)
     used = [name for name in _DATE_FIELDS if Symbol(SymbolKind.META, name) in values.used]
     if not (used or values.wild):
         return metas
@@ -178,7 +192,7 @@ def _add_date(
     days: st.SearchStrategy[datetime.date],
     combinations: st.SearchStrategy[tuple[str, ...]],
 ) -> dict[str, Any]:
-    """Return metadata with the fields of one combination, all of the same day."""
+    """Draw metadata, and return a copy with the fields of one combination of year, month and date, of the same day."""
     meta = draw(metas)
     day = draw(days)
     parts = {"date": day.isoformat(), "year": day.year, "month": day.month}
@@ -187,5 +201,5 @@ def _add_date(
 
 @st.composite
 def _number_rows(draw: st.DrawFn, rows: st.SearchStrategy[list[JsonRow]]) -> list[JsonRow]:
-    """Return rows with the review ids r1, r2 and so on."""
+    """Draw rows, and return copies with the review ids r1, r2 and so on."""
     return [{"review_id": f"r{index}", **row} for index, row in enumerate(draw(rows), 1)]

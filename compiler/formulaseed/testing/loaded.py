@@ -14,7 +14,7 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 def load_cached_seed(seed: SeedLike | FormulaSeed) -> FormulaSeed:
     """Load a checked seed, from a cache if it is the path of a file with the same content as before.
 
-    Raises the errors of `load_seed`.
+    Raises the errors of `load_seed`, such as `SeedError` for a seed with errors.
     """
     if not isinstance(seed, str | os.PathLike) or os.fspath(seed) == "-":
         return load_seed(seed)

@@ -23,7 +23,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect the configured seeds in this run, if there are any. Raises `UsageError` for a pattern without files."""
+    """Register the configured seeds as tests of this run, if there are any.
+
+    Raises `UsageError` for a pattern without files. If pytest has no arguments, seeds outside of its configured folders
+    are added to them.
+    """
     patterns: list[str] = config.getini("formulaseed_seeds")
     if patterns:
         seeds = {path: None for pattern in patterns for path in _find_seeds(config.rootpath, pattern)}
@@ -68,6 +72,7 @@ def formulaseed_evaluator(pytestconfig: pytest.Config) -> Callable[[str | Path],
     evaluators: dict[Path, Evaluator] = {}
 
     def load(path: str | Path) -> Evaluator:
+        """Return the evaluator of the seed or module at `path`, loaded at the first call with it."""
         full_path = pytestconfig.rootpath / path
         if full_path not in evaluators:
             evaluators[full_path] = load_evaluator(full_path)

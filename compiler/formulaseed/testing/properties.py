@@ -30,7 +30,11 @@ MAX_PERMUTED_ROWS = 8
 
 
 def property_tests(seed: FormulaSeed, evaluator: Evaluator) -> dict[str, Callable[[], None]]:
-    """Return the tests of a module by name; each raises `Failed` if some restaurant refutes its property."""
+    """Return the tests of a module by name, to be called without arguments.
+
+    A test draws examples with Hypothesis, and raises `Failed` if some restaurant refutes its property. There are three
+    for every module, and one for each property that the seed declares.
+    """
     tests: dict[str, Callable[[], None]] = {}
     for name, test in zip(PROPERTIES, (_test_agreement, _test_bounds, _test_order), strict=True):
         tests[name] = partial(test, seed, evaluator)
@@ -40,7 +44,7 @@ def property_tests(seed: FormulaSeed, evaluator: Evaluator) -> dict[str, Callabl
 
 
 def _for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Return a decorator. The decorated function takes no arguments, and runs the original with examples of the strategies."""
+    """Return a decorator that turns a function into one without arguments, which calls it with many drawn examples."""
     # `Phase.explain` comments on arguments, which our messages do not print
     phases = [phase for phase in settings().phases if phase is not Phase.explain]
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -48,32 +52,37 @@ def _for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[...
     return lambda function: profile(given(*strategies)(function))
 
 
-def _failure(message: str, restaurant: Restaurant, **values: object) -> Failed:
+def _build_failure(message: str, restaurant: Restaurant, **values: object) -> Failed:
     """Return, not raise, a failure whose message has a line of JSON for each part of a restaurant and each of `values`."""
     parts = {**restaurant._asdict(), **values}
     lines = [f"  {name}: {json.dumps(part, ensure_ascii=False)}" for name, part in parts.items()]
     return Failed("\n".join([message, *lines]))
 
 
-def _differing_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+def _find_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the names whose values differ, or that only one of the two mappings has."""
     return [name for name in {**after, **before} if before.get(name, ...) != after.get(name, ...)]
 
 
 def _select(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of those `names` that `values` has, in the order of `names`."""
     return {name: values[name] for name in names if name in values}
 
 
 def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """Raise `Failed` unless every step has the value, or the failure, of the reference evaluator, also on implausible data."""
+    """Raise `Failed` unless every step has the value, or the failure, of the reference evaluator.
+
+    Restaurants may have any data that the seed accepts.
+    """
 
     @_for_examples(restaurants(seed, wild=True))
     def run(restaurant: Restaurant) -> None:
+        """Raise `Failed` if the module and the reference evaluator disagree about a restaurant."""
         actual = try_evaluate(evaluator.trace, *restaurant)
         expected = try_evaluate(interpret, seed.program, *restaurant)
-        if names := _differing_names(actual, expected):
+        if names := _find_differences(actual, expected):
             values = {"module": _select(actual, names), "reference": _select(expected, names)}
-            raise _failure("the module and the reference evaluator disagree", restaurant, **values)
+            raise _build_failure("the module and the reference evaluator disagree", restaurant, **values)
 
     run()
 
@@ -82,28 +91,37 @@ def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
 
 
 def _test_bounds(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """Raise `Failed` unless every output is what the checker has proved it to be: within bounds, or one of its values."""
+    """Raise `Failed` if an output is outside the type, values or bounds that the checker has proved.
+
+    It is also raised if `evaluate` and `trace` disagree. Restaurants whose evaluation fails are skipped.
+    """
     steps = {step.name: step for step in seed.program.steps}
 
     @_for_examples(restaurants(seed))
     def run(restaurant: Restaurant) -> None:
+        """Raise `Failed` if an output of a restaurant is not as proved; ignore a restaurant that fails."""
         try:
             trace = evaluator.trace(*restaurant)
             outputs = evaluator.evaluate(*restaurant)
         except EvaluationError:
             return
-        if names := _differing_names(outputs, _select(trace, seed.program.output)):
-            raise _failure("`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_select(trace, names))
+        if names := _find_differences(outputs, _select(trace, seed.program.output)):
+            raise _build_failure(
+                "`evaluate` and `trace` disagree", restaurant, evaluate=outputs, trace=_select(trace, names)
+            )
         for name, value in outputs.items():
             if not _is_within_bounds(steps[name], value):
-                message = f"{name} is {value!r}, and it is always {_bounds_text(steps[name])}"
-                raise _failure(message, restaurant, steps=trace)
+                message = f"{name} is {value!r}, and it is always {_describe_bounds(steps[name])}"
+                raise _build_failure(message, restaurant, steps=trace)
 
     run()
 
 
 def _is_within_bounds(step: nodes.Step, value: Value) -> bool:
-    """Return True if the value has the type and the bounds that the checker has proved for the step."""
+    """Return whether a value has the type, the values and the bounds that the checker has proved for the step.
+
+    None counts if the step may be null. An infinite number or NaN never does.
+    """
     if value is None:
         return step.ty.nullable
     if step.ty.values is not None:
@@ -117,7 +135,7 @@ def _is_within_bounds(step: nodes.Step, value: Value) -> bool:
     return step.range is None or step.range.low <= value <= step.range.high
 
 
-def _bounds_text(step: nodes.Step) -> str:
+def _describe_bounds(step: nodes.Step) -> str:
     """Return the type and the bounds of a step for a message."""
     if step.ty.values is not None:
         return f"one of {', '.join(map(repr, step.ty.values))}"
@@ -142,18 +160,22 @@ class _OrderEffects(NamedTuple):
 
 
 def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
-    """Raise `Failed` if the order of the rows changes a step by more than the rounding of sums of floats explains."""
-    effects = _order_effects(seed.program)
+    """Raise `Failed` if the order of the rows changes a step by more than the rounding of sums of floats explains.
+
+    Restaurants whose evaluation fails in either order are skipped, and so are steps that depend on a sum which moved.
+    """
+    effects = _find_order_effects(seed.program)
 
     @_for_examples(restaurants(seed), st.permutations(range(MAX_PERMUTED_ROWS)))
     def run(restaurant: Restaurant, order: list[int]) -> None:
+        """Raise `Failed` if the restaurant's rows in another `order` change a step by more than rounding."""
         permuted = restaurant._replace(rows=[restaurant.rows[n] for n in order if n < len(restaurant.rows)])
         try:
             before: dict[str, Any] = evaluator.trace(*restaurant)
             after: dict[str, Any] = evaluator.trace(*permuted)
         except EvaluationError:
             return
-        changed = _differing_names(before, after)
+        changed = _find_differences(before, after)
         moved_sums = [name for name in effects.sums if name in changed]
         # if a sum moves, its dependents are not compared: a verdict may be on either side of its threshold
         exact = effects.exact if moved_sums or effects.is_inside_formulas else changed
@@ -163,13 +185,13 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
                 wrong.append(name)
         if wrong:
             values = {"order": permuted.rows, "before": _select(before, wrong), "after": _select(after, wrong)}
-            raise _failure(f"{', '.join(wrong)}: not the same in another order", restaurant, **values)
+            raise _build_failure(f"{', '.join(wrong)}: not the same in another order", restaurant, **values)
 
     run()
 
 
-def _order_effects(program: nodes.Program) -> _OrderEffects:
-    """Return the steps that the order of the rows may change, and those that it cannot change."""
+def _find_order_effects(program: nodes.Program) -> _OrderEffects:
+    """Find the steps that the order of the rows may change by rounding, and those that it cannot change."""
     steps = [step for step in program.steps if not isinstance(step.operation, nodes.Filter)]
     rounded = {step.name for step in steps if any(map(_may_round, step.aggregates()))}
     inside = {step.name for step in steps if step.aggregate is None and step.name in rounded}
@@ -189,7 +211,7 @@ def _add_dependents(program: nodes.Program, names: set[str]) -> set[str]:
 
 
 def _may_round(aggregate: typed.Aggregate) -> bool:
-    """Return True if rounding may make the aggregate depend on the order of the rows."""
+    """Return whether the aggregate's value may depend on the order of the rows, since it adds up floats."""
     operand = aggregate.operand
     return aggregate.entry.depends_on_order and operand is not None and operand.info.ty.base is Base.NUMBER
 
@@ -198,16 +220,20 @@ def _may_round(aggregate: typed.Aggregate) -> bool:
 
 
 def _test_claim(seed: FormulaSeed, claim: nodes.Property) -> None:
-    """Raise `Failed` if the step falls, or rises for a decreasing claim, when the variable grows."""
+    """Raise `Failed` if the claim's step moves the wrong way when the claim's variable grows.
+
+    For an increasing claim that is a fall, for a decreasing one a rise, by more than rounding explains.
+    """
     is_increasing = claim.direction == "increasing"
     moved = "falls" if is_increasing else "rises"
 
     @_for_examples(restaurants(seed), growth(seed, claim.variable))
     def run(restaurant: Restaurant, more: float) -> None:
+        """Raise `Failed` if the claim is wrong for a restaurant whose variable grows by `more`."""
         change = raise_step(seed, restaurant, claim.variable, more)
         if change.falls(claim.step) if is_increasing else change.rises(claim.step):
-            names = _differing_names(change.before, change.after)
+            names = _find_differences(change.before, change.after)
             values = {"before": _select(change.before, names), "after": _select(change.after, names)}
-            raise _failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
+            raise _build_failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
 
     run()

@@ -35,14 +35,15 @@ _ORDER_OPERATORS = ((">",), (">=",), ("<",), ("<=",), (">=", "<"), (">", "<="), 
 def seeds(*, max_steps: int = 10, formulas: type[FormulaWriter] = FormulaWriter) -> st.SearchStrategy[JsonObject]:
     """Return a strategy for seeds without errors, as JSON objects, with all operations, operators and functions.
 
-    `formulas` is the class that writes the formulas. The evaluation of a seed may fail for some rows, for example with a division
-    by zero.
+    A seed has at most `max_steps` steps, and maybe one more. `formulas` is the class that writes the formulas. The
+    evaluation of a seed may fail for some rows, for example with a division by zero.
     """
     return _seeds(max_steps, formulas)
 
 
 @st.composite
 def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> JsonObject:
+    """Draw a seed without errors. Raises `AssertionError`, a bug of this package, if the checker finds one in it."""
     chooser = Chooser(draw)
     seed: JsonObject = {"task_name": chooser.choose(_TASK_NAMES)}
     if chooser.one_in(2):
@@ -81,7 +82,7 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
 def _assume_valid(seed: JsonObject) -> None:
     """Make Hypothesis drop a seed with an operation that can only fail. Raises `AssertionError` for any other error.
 
-    Any other error is a bug of this package.
+    Any other error is a bug of this package, and the assertion has the seed and its errors.
     """
     errors = [d for d in analyse(seed).diagnostics if d.severity == "error"]
     bugs = [(d.code, d.pointer, d.message) for d in errors if d.code != "FS306"]
@@ -100,7 +101,10 @@ class ConditionWriter(Chooser):
         self.parameters = parameters
 
     def where(self, variables: Sequence[Variable], filters: Sequence[str], least: int = 0) -> JsonObject:
-        """Return a condition object with at least `least` and at most 3 tests; its names have prefixes."""
+        """Draw a condition object with `least` to 3 tests of the variables and filters; empty if there are neither.
+
+        Its keys are names with a prefix. Fewer tests result if the same subject is drawn twice.
+        """
         subjects: list[Variable | str] = [*variables, *filters]
         tests: JsonObject = {}
         if not subjects:
@@ -112,11 +116,14 @@ class ConditionWriter(Chooser):
             if isinstance(subject, str):
                 tests[f"${subject}"] = self.one_in(2)
             else:
-                tests[subject.text] = self._test(subject)
+                tests[subject.text] = self._draw_test(subject)
         return tests
 
-    def _test(self, variable: Variable) -> Any:
-        """Return the value of a variable's key in a condition object: a literal, the name of a parameter, or tests."""
+    def _draw_test(self, variable: Variable) -> Any:
+        """Draw the value of a variable's key in a condition object: a literal, the name of a parameter, or tests.
+
+        Only a nullable variable is compared with None.
+        """
         if variable.nullable and self.one_in(3):
             return self.choose([None, {"!=": None}])
         forms: list[tuple[str, ...]] = [("equal",), ("!=",), ("in",), ("in",)]
@@ -124,17 +131,20 @@ class ConditionWriter(Chooser):
             forms += [self.choose(_ORDER_OPERATORS)] * 2
         operators = self.choose(forms)
         if operators == ("equal",):
-            return self._operand(variable)
+            return self._draw_operand(variable)
         if operators == ("in",):
-            items = [self._operand(variable) for _ in range(1 + self.draw(integers_below(3)))]
+            items = [self._draw_operand(variable) for _ in range(1 + self.draw(integers_below(3)))]
             return {"in": [*items, None] if variable.nullable and self.one_in(4) else items}
-        tests = {operator: self._operand(variable) for operator in operators}
+        tests = {operator: self._draw_operand(variable) for operator in operators}
         if variable.nullable and self.one_in(2):
             tests["!="] = None
         return tests
 
-    def _operand(self, variable: Variable) -> Any:
-        """Return a literal of the variable's type, or the name of a parameter that it can be compared with."""
+    def _draw_operand(self, variable: Variable) -> Any:
+        """Draw a literal of the variable's type, one of its values if they are known, or the name of a parameter.
+
+        The parameter can be compared with the variable.
+        """
         comparable = [p for p in self.parameters if p.kind == variable.kind or (p.is_numeric and variable.is_numeric)]
         if comparable and self.one_in(6):
             return self.choose(comparable).text
@@ -172,10 +182,14 @@ class StepWriter(Chooser):
         self.steps: list[JsonObject] = []
 
     def write(self, name: str) -> None:
-        """Append a step with this name and a random operation."""
+        """Append a step with this name and a random operation to `steps`.
+
+        Adds its variable to `values`, unless it is a filter.
+        """
         operations: list[Callable[[str], Variable | None]] = [
-            self._expr, self._count, self._expr, self._sum, self._expr, self._extreme, self._lookup, self._case, self._const,
-            self._filter, self._count, self._expr, self._sum, self._flag, self._distinct,
+            self._add_expr, self._add_count, self._add_expr, self._add_sum, self._add_expr, self._add_extreme,
+            self._add_lookup, self._add_case, self._add_const, self._add_filter, self._add_count, self._add_expr,
+            self._add_sum, self._add_flag, self._add_distinct,
         ]  # fmt: skip
         if variable := self.choose(operations)(name):
             self.values.append(variable)
@@ -186,23 +200,24 @@ class StepWriter(Chooser):
         """Append a step to `steps`."""
         self.steps.append({"name": name, "op": op, **parts})
 
-    def _where(self, least: int = 0) -> JsonObject:
+    def _draw_where(self, least: int = 0) -> JsonObject:
+        """Draw a condition object with at least `least` tests, over fields of reviews and filters, sometimes inputs."""
         subjects = [*self.reviews]
         if self.one_in(4):
             subjects += self.inputs
         return self.conditions.where(subjects, self.filters, least)
 
-    def _per_review(self, values: Sequence[Variable]) -> FormulaWriter:
+    def _create_review_writer(self, values: Sequence[Variable]) -> FormulaWriter:
         """Return a writer of formulas that have a value for each review."""
         return self.formulas(self.draw, [*self.reviews, *self.reviews, *self.inputs, *values], self.filters)
 
-    def _filter(self, name: str) -> None:
-        """Append a filter by a formula or by conditions, and add it to `filters`."""
+    def _add_filter(self, name: str) -> None:
+        """Append a filter, by a formula or by conditions, and add its name to `filters`."""
         if self.one_in(3):
-            self._add(name, "define_filter", expr=self._per_review(()).condition_or_null(DEPTH - 1).text)
+            self._add(name, "define_filter", expr=self._create_review_writer(()).condition_or_null(DEPTH - 1).text)
         else:
             parts: dict[str, JsonObject] = {}
-            for key, test in self._where(1).items():
+            for key, test in self._draw_where(1).items():
                 space, _, name_in_space = key.partition(".")
                 if name_in_space and space != "param" and self.one_in(2):
                     parts.setdefault(space, {})[name_in_space] = test
@@ -211,23 +226,29 @@ class StepWriter(Chooser):
             self._add(name, "define_filter", **parts)
         self.filters.append(name)
 
-    def _count(self, name: str) -> Variable:
-        where = self._where()
+    def _add_count(self, name: str) -> Variable:
+        """Append a count, with or without conditions, and add it to `counts`. Returns its variable."""
+        where = self._draw_where()
         self._add(name, "count")
         if where or self.one_in(2):
             self.steps[-1]["where"] = where
         self.counts.append((name, where))
         return Variable(name, "integer")
 
-    def _sum(self, name: str) -> Variable:
-        writer = self._per_review(self.values)
+    def _add_sum(self, name: str) -> Variable:
+        """Append a sum of a formula over some reviews, and return its variable."""
+        writer = self._create_review_writer(self.values)
         write = writer.number_or_null if writer.nullables and self.one_in(6) else writer.number
-        self._add(name, "sum", expr=write(DEPTH - 1).text, where=self._where())
+        self._add(name, "sum", expr=write(DEPTH - 1).text, where=self._draw_where())
         return Variable(name, "number")
 
-    def _extreme(self, name: str) -> Variable:
-        """Append a maximum, minimum or mean, often over the reviews that a step before it counts."""
-        where = self._where()
+    def _add_extreme(self, name: str) -> Variable:
+        """Append a maximum, minimum or mean of a field or a formula, and return its variable.
+
+        The reviews are often among those that an earlier step counts. Without a default, the variable may be null and
+        needs a guard.
+        """
+        where = self._draw_where()
         counted_by = ""
         if self.counts and self.one_in(2):
             counted_by, count_where = self.choose(self.counts)
@@ -237,28 +258,34 @@ class StepWriter(Chooser):
         if numeric and self.one_in(2):
             parts["field"] = self.choose(numeric).text
         else:
-            parts["expr"] = self._per_review(self.values).number(DEPTH - 1).text
+            parts["expr"] = self._create_review_writer(self.values).number(DEPTH - 1).text
         has_default = bool(counted_by) == self.one_in(3)
         if has_default:
             parts["default"] = self.draw(_LITERALS["number"])
         self._add(name, self.choose(["max", "min", "mean"]), **parts)
         return Variable(name, "number", nullable=not has_default, needs_guard=not has_default, counted_by=counted_by)
 
-    def _flag(self, name: str) -> Variable:
-        condition = self._per_review(()).condition_or_null(DEPTH - 1)
-        self._add(name, self.choose(["any", "all"]), expr=condition.text, where=self._where())
+    def _add_flag(self, name: str) -> Variable:
+        """Append an `any` or `all` of a condition over some reviews, and return its variable."""
+        condition = self._create_review_writer(()).condition_or_null(DEPTH - 1)
+        self._add(name, self.choose(["any", "all"]), expr=condition.text, where=self._draw_where())
         return Variable(name, "boolean")
 
-    def _distinct(self, name: str) -> Variable:
-        self._add(name, "count_distinct", field=self.choose(self.reviews).text, where=self._where())
+    def _add_distinct(self, name: str) -> Variable:
+        """Append a count of a field's distinct values over some reviews, and return its variable."""
+        self._add(name, "count_distinct", field=self.choose(self.reviews).text, where=self._draw_where())
         return Variable(name, "integer")
 
-    def _writer(self) -> FormulaWriter:
+    def _create_writer(self) -> FormulaWriter:
+        """Return a writer of formulas over the steps so far and the restaurant's inputs."""
         return self.formulas(self.draw, [*self.values, *self.values, *self.inputs])
 
-    def _expr(self, name: str) -> Variable:
-        """Append a formula of some type, which may be null if it is a number."""
-        writer = self._writer()
+    def _add_expr(self, name: str) -> Variable:
+        """Append a formula that is a number, a boolean or a string, and return its variable.
+
+        Only a number may be null.
+        """
+        writer = self._create_writer()
         kind, write, depth = self.choose(
             [
                 ("number", writer.number_or_null, DEPTH - 1),
@@ -272,45 +299,56 @@ class StepWriter(Chooser):
         self._add(name, "expr", expr=piece.text)
         return Variable(name, kind, piece.values, nullable=write == writer.number_or_null)
 
-    def _literals(self, least: int, most: int) -> tuple[str, list[JsonValue]]:
+    def _draw_literals(self, least: int, most: int) -> tuple[str, list[JsonValue]]:
         """Return a kind, and between `least` and `most` literals of that kind."""
         kind = self.choose(_KINDS)
         return kind, [self.draw(_LITERALS[kind]) for _ in range(least + self.draw(integers_below(most - least + 1)))]
 
-    def _const(self, name: str) -> Variable:
-        kind, values = self._literals(1, 1)
+    def _add_const(self, name: str) -> Variable:
+        """Append a constant, and return its variable."""
+        kind, values = self._draw_literals(1, 1)
         self._add(name, "const", value=values[0])
-        return _variable_of(name, kind, values)
+        return _build_variable(name, kind, values)
 
-    def _lookup(self, name: str) -> Variable:
-        """Append a lookup of a string, or a constant if there is no string to look up."""
+    def _add_lookup(self, name: str) -> Variable:
+        """Append a lookup of a string in a table, or a constant if there is no string to look up. Returns the variable.
+
+        The lookup may have no default, and then fails for other strings.
+        """
         strings = [v for v in (*self.inputs, *self.values) if v.kind == "string"]
         sources = [v for v in strings if v.values is None or any(v.values)]
         if not sources:
-            return self._const(name)
+            return self._add_const(name)
         source = self.choose(sources)
-        kind, values = self._literals(2, 5)
+        kind, values = self._draw_literals(2, 5)
         modes = ["exact", "substring_first"]
         if kind == "number":
             modes += ["substring_max", "substring_max"]
         mode = self.choose(modes)
-        table = {self._key(source, mode): value for value in values}
+        table = {self._draw_key(source, mode): value for value in values}
         default: JsonObject = {}
         if not self.one_in(4):
             default["default"] = None if self.one_in(6) else values[-1]
         self._add(name, "lookup", source=source.text, table=table, match=mode, **default)
-        return _variable_of(name, kind, [*table.values(), *default.values()])
+        return _build_variable(name, kind, [*table.values(), *default.values()])
 
-    def _key(self, source: Variable, match: str) -> str:
-        """Return a key of a table that matches a value of the source, as far as its values are known."""
+    def _draw_key(self, source: Variable, match: str) -> str:
+        """Draw a key of a table that matches a value of `source`, or any key if its values are not known.
+
+        `match` is the mode of the lookup: for `exact` the key is a value, otherwise the end of one.
+        """
         if source.values is None:
             return self.draw(_KEYS)
         key = self.choose([value for value in source.values if value])
         return key if match == "exact" else key[self.draw(integers_below(len(key))) :]
 
-    def _case(self, name: str) -> Variable:
-        kind, values = self._literals(1, 4)
-        writer = self._writer()
+    def _add_case(self, name: str) -> Variable:
+        """Append a `case` whose results are literals of one kind, and return its variable.
+
+        Its rules test any conditions, or a source; its last rule is an `else`, and one result may be null.
+        """
+        kind, values = self._draw_literals(1, 4)
+        writer = self._create_writer()
         sources = [v for v in writer.variables if not v.needs_guard]
         if len(values) > 1 and self.one_in(6):
             values[self.choose([-1, -2])] = None
@@ -319,13 +357,13 @@ class StepWriter(Chooser):
         if sources and self.one_in(2):
             source = self.choose(sources)
             parts["source"] = source.text
-            whens = [self._when(writer, source) for _ in whens]
+            whens = [self._draw_when(writer, source) for _ in whens]
         rules = [{"when": when, "then": value} for when, value in zip(whens, values, strict=False)]
         self._add(name, "case", **parts, rules=[*rules, {"else": values[-1]}])
-        return _variable_of(name, kind, values)
+        return _build_variable(name, kind, values)
 
-    def _when(self, writer: FormulaWriter, source: Variable) -> str:
-        """Return a test without its left operand, which is the source of the `case`."""
+    def _draw_when(self, writer: FormulaWriter, source: Variable) -> str:
+        """Draw the test of a rule without its left operand, which is the `source` of the `case`."""
         forms = _WHENS[source.kind]
         if source.nullable and self.one_in(3):
             forms = ("== None", "!= None")
@@ -336,7 +374,7 @@ class StepWriter(Chooser):
         return text
 
 
-def _variable_of(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:
-    """Return the variable of a step whose values are these literals."""
+def _build_variable(name: str, kind: str, values: Sequence[JsonValue]) -> Variable:
+    """Return the variable of the step `name`, whose values are these literals; nullable if None is among them."""
     strings = tuple(value for value in values if isinstance(value, str))
     return Variable(name, kind, tuple(dict.fromkeys(strings)) if kind == "string" else None, nullable=None in values)

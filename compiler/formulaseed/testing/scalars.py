@@ -33,7 +33,7 @@ STRINGS: st.SearchStrategy[str] = st.one_of(
 def integers(
     hints: Collection[int] = (), least: int = -limits.INTEGER_MAX, most: int = limits.INTEGER_MAX
 ) -> st.SearchStrategy[int]:
-    """Return a strategy for integers between two bounds: small ones, the hints and their neighbours, edge cases, any."""
+    """Return a strategy for integers from `least` to `most`: small ones, near the hints, edge cases, any."""
     near = sorted({hint + step for hint in hints for step in (-1, 0, 1)})
     edges = [sign * edge for edge in EDGE_INTEGERS for sign in (1, -1)]
     pools = _sample_between(((0, 1, 2, 3, 4, 5, 7, 10, -1, -2, 100, 2023), near, near, edges), least, most)
@@ -43,7 +43,10 @@ def integers(
 def numbers(
     hints: Collection[float] = (), least: float = -limits.INPUT_MAX, most: float = limits.INPUT_MAX
 ) -> st.SearchStrategy[int | float]:
-    """Return a strategy for integers and floats between two bounds: small ones, the hints, edge cases, any."""
+    """Return a strategy for integers and floats from `least` to `most`: small ones, the hints, edge cases, any.
+
+    NaN and infinity are never drawn.
+    """
     edges = [sign * edge for edge in EDGE_NUMBERS + EDGE_INTEGERS for sign in (1, -1)]
     plain = (0, 1, 2, 3, 5, 0.0, -0.0, 0.5, 1.0, 2.5, 4.75, -1.5, -2)
     pools = _sample_between((plain, [least, most], sorted(hints), edges), least, most)
@@ -60,6 +63,6 @@ def numbers(
 
 
 def _sample_between(pools: Sequence[Sequence[_Choice]], least: float, most: float) -> list[st.SearchStrategy[_Choice]]:
-    """Return a strategy for each pool that has values between the bounds, for those values."""
+    """Return a strategy for each pool, for its values from `least` to `most`; none for a pool without such values."""
     bounded = [[value for value in pool if least <= value <= most] for pool in pools]  # type: ignore[operator]
     return [st.sampled_from(pool) for pool in bounded if pool]

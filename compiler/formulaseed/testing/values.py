@@ -45,7 +45,10 @@ class Values:
     wild: bool
 
     def field_values(self, kind: SymbolKind, field: Field) -> st.SearchStrategy[Any]:
-        """Return a strategy for the values of a field or parameter, without null."""
+        """Return a strategy for the values of a field or parameter, without null.
+
+        They respect the field's bounds; without bounds, plausible numbers depend on the field's name.
+        """
         ty = field.ty
         if ty.values is not None:
             return st.sampled_from(ty.values)
@@ -69,7 +72,10 @@ class Values:
         return self._plain_number(ty, low, high)
 
     def days(self) -> st.SearchStrategy[datetime.date]:
-        """Return a strategy for dates of reviews, which are often in or next to years that the seed mentions."""
+        """Return a strategy for dates of reviews, which are often in or next to years that the seed mentions.
+
+        All are in the years 2004 to 2030, unless the values are wild.
+        """
         first = datetime.date(_FIRST_YEAR, 1, 1)
         last = datetime.date(_LAST_YEAR, 12, 31)
         years = sorted({y + d for y in self._integers for d in (-1, 0, 1) if _FIRST_YEAR <= y + d <= _LAST_YEAR})
@@ -81,7 +87,10 @@ class Values:
         return self._plain_number(ty, float(ty.base is Base.INTEGER), 1_000)
 
     def _wild_number(self, ty: Type, low: float | None, high: float | None) -> st.SearchStrategy[Any]:
-        """Return any numbers between the bounds, which may be None."""
+        """Return a strategy for any numbers from `low` to `high`; None is the limit of the language.
+
+        Without bounds, an integer may also be drawn as a float such as 3.0.
+        """
         is_whole = ty.base is Base.INTEGER
         limit = limits.INTEGER_MAX if is_whole else limits.INPUT_MAX
         is_unbounded = low is None and high is None
@@ -94,7 +103,10 @@ class Values:
         return st.one_of(whole, whole, st.integers(-3, 12).map(float)) if is_unbounded else whole
 
     def _plain_number(self, ty: Type, low: float, high: float) -> st.SearchStrategy[Any]:
-        """Return numbers that people write: small ones, hundredths, and those that the seed mentions with their neighbours."""
+        """Return a strategy for numbers that people write, from `low` to `high`.
+
+        They are small, hundredths, spread between the bounds, or mentioned in the seed.
+        """
         start = min(max(low, 0), high)
         if ty.base is Base.INTEGER:
             near = [n + step for n in self._integers for step in (-1, 0, 1) if low <= n + step <= high]
@@ -112,6 +124,7 @@ class Values:
 
     @cached_property
     def _strings(self) -> st.SearchStrategy[str]:
+        """A strategy for strings that the seed mentions, lists of them, and others, which are any if wild."""
         mentioned = st.sampled_from(self._mentioned_strings or [""])
         unmentioned = STRINGS if self.wild else st.sampled_from(PLAIN_STRINGS)
         return st.one_of(mentioned, st.lists(mentioned, min_size=1, max_size=3).map(", ".join), unmentioned)
@@ -129,11 +142,13 @@ class Values:
 
     @cached_property
     def _integers(self) -> list[int]:
+        """The numbers that the seed mentions, cut to integers; too large ones are left out."""
         literals = self._literals
         return [int(n) for n in literals if isinstance(n, int | float) and abs(n) < limits.INTEGER_MAX]
 
     @cached_property
     def _numbers(self) -> list[float]:
+        """The numbers that the seed mentions, as floats; too large ones are left out."""
         return [float(n) for n in self._literals if isinstance(n, int | float) and abs(n) <= limits.INPUT_MAX]
 
     @cached_property

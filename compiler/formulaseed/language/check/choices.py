@@ -19,7 +19,7 @@ from formulaseed.source.text import Span
 
 
 def build_null_test(value: Expr) -> Expr:
-    """Return the condition that a value is null."""
+    """Return the condition `value == None`, typed, at the place of `value`."""
     span = value.info.span
     return typed.Comparison(value, ("==",), (build_literal(None, span),), Info(BOOLEAN, span))
 
@@ -27,8 +27,8 @@ def build_null_test(value: Expr) -> Expr:
 def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: tuple[Facts, Facts]) -> Expr:
     """Return `coalesce(value, default)`, or the one of the two that is known to be the result.
 
-    Returns an error if an operand is one, or if the two have no common type, which is reported. `known` holds the facts
-    at `value`, and those at `default`.
+    Returns an error expression if an operand is one, or if the two have no common type, which is reported. `known`
+    holds the facts at `value`, and those at `default`.
     """
     here, if_null = known
     if value.info.ty.is_error or default.info.ty.is_error:
@@ -50,7 +50,7 @@ def build_coalesce(value: Expr, default: Expr, span: Span, scope: Scope, known: 
 
 
 def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) -> Type | None:
-    """Return the type of the value of `and`, or else of `or`; None if the operands have no common type.
+    """Return the type of `and` if `is_and` is true, otherwise of `or`; None if the operands have no common type.
 
     In `or`, only the last operand contributes null. In `and`, an entity before the last operand contributes only null,
     unless the type of what follows is boolean.
@@ -70,7 +70,7 @@ def find_choice_type(operands: Sequence[Expr], scope: Scope, *, is_and: bool) ->
 
 
 def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | None:
-    """Return the operand that is the value of `and`, or else of `or`: the first that decides, or the last.
+    """Return the operand that is the value of `and`, or of `or`, as `is_and` says: the first that decides, or the last.
 
     Returns None if an operand that is not constant comes before that.
     """
@@ -83,11 +83,11 @@ def find_constant_choice(operands: Sequence[Expr], *, is_and: bool) -> Expr | No
 
 
 def find_choice_range(checked: Sequence[tuple[Expr, Facts]], before: Facts, *, is_and: bool) -> Range | None:
-    """Return the range of the value of `and`, or else of `or`; None if it is not a number, or never reached.
+    """Return the range of the value of `and`, if `is_and` is true, or of `or`.
 
-    `checked` holds each operand with the facts at its place; `before` are the facts before the first operand. An
-    operand that is not the last one contributes only the values with which it decides. Operands that are null or never
-    reached are skipped.
+    Returns None if an operand that counts has no known range, or none counts. `checked` holds each operand with the
+    facts at its place; `before` are the facts before the first operand. An operand that is not the last one contributes
+    only the values with which it decides. Operands that are null or never reached are skipped.
     """
     joined: Range | None = None
     for place, (operand, facts) in enumerate(checked):

@@ -86,7 +86,10 @@ class ComparisonChecker(ABC):
         return when_true, when_false
 
     def _check_side(self, node: ast.Expr, beside: Type | None, facts: Facts) -> Expr:
-        """Check a side of a comparison; the other side has the type `beside`."""
+        """Check a side of a comparison. `beside` is the type of the other side; None if that is unknown.
+
+        A string without its quotes is reported, and then an error expression returned.
+        """
         return self.scope.report_unquoted(node, beside) or self.check(node, facts)
 
     def check_comparison(self, node: ast.Comparison, facts: Facts) -> Expr:
@@ -199,7 +202,7 @@ class ComparisonChecker(ABC):
         self.constants.append(wording.ConstantComparison(span, result, reason))
 
     def _constant_result(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[bool | None, str]:
-        """Return the result of a comparison, or None if it varies, and the reason, which may be empty."""
+        """Return the result of a comparison for all data, or None if it varies, and the reason, which may be empty."""
         if operator in ("==", "!=") and right.info.is_constant:
             results = self._results_of(left)
             if results is not None and right.info.constant not in results:
@@ -211,7 +214,7 @@ class ComparisonChecker(ABC):
         return constant_result(left, operator, right, facts), ""
 
     def _is_constant(self, left: Expr, operator: str, right: Expr, facts: Facts) -> bool:
-        """Return True if also a type checker of the generated code would see that a comparison is constant."""
+        """Return whether a type checker of the generated code would also see that a comparison is constant."""
         if _is_null_test(left, right, facts) or _is_apart(left, operator, right):
             return True
         compared = [item.value for item in list_items(right) if isinstance(item, typed.Literal)]
@@ -327,7 +330,7 @@ class ComparisonChecker(ABC):
 
 
 def _is_null_test(left: Expr, right: Expr, facts: Facts) -> bool:
-    """Return True if a comparison is a test for null of a value that is not null here."""
+    """Return whether a comparison tests for null a value that is never null here."""
     if is_null(left):
         return not any(map(facts.may_be_null, list_items(right)))
     return not facts.may_be_null(left) and all(map(is_null, list_items(right)))

@@ -43,7 +43,7 @@ class ExpressionChecker(ComparisonChecker):
         self.per_review = per_review
 
     def check(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Return an expression typed, or an error if a part is wrong. Raises `AssertionError` for a loop."""
+        """Return an expression typed, or an error, reported, if a part is wrong. Raises `AssertionError` for a loop."""
         match node:
             case ast.Literal(span, value):
                 return build_literal(value, span)
@@ -76,7 +76,7 @@ class ExpressionChecker(ComparisonChecker):
                 raise AssertionError("front ends leave no loops")
 
     def check_aggregate(self, node: ast.Aggregate, facts: Facts) -> Expr:
-        """Check an aggregate inside a formula. Only formulas of seeds v1 have aggregates, and their checker overrides this."""
+        """Raise `AssertionError`: only formulas of seeds v1 have aggregates, and their checker overrides this."""
         raise AssertionError("there are no reviews")
 
     def _require_implied(self, branch: Expr, facts: Facts) -> Expr:
@@ -95,10 +95,10 @@ class ExpressionChecker(ComparisonChecker):
         )
 
     def check_condition(self, node: ast.Expr, facts: Facts, *, is_negated: bool = False) -> Expr:
-        """Check an expression that is used as a condition, under a `not` if `is_negated`.
+        """Check an expression that is used as a condition, under a `not` if `is_negated` is true.
 
-        Reports a value that may be null. Reports a string or number, and returns an error, unless it may be null: then
-        it is a test for a value.
+        A value that may be null is reported. A string or number is reported, and an error expression returned, unless
+        it may be null: then it is a test for a value.
         """
         checked = self._check_truth(node, facts)
         ty = checked.info.ty
@@ -109,7 +109,7 @@ class ExpressionChecker(ComparisonChecker):
         return checked
 
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
-        """Check an expression that is only tested for being true, so that the operands of its `and` and `or` are conditions."""
+        """Check an expression that is only tested for being true, and so are the operands of its `and` and `or`."""
         if isinstance(node, ast.Logical):
             return self._check_logical(node, facts, is_condition=True)
         return self.check(node, facts)
@@ -293,7 +293,7 @@ class ExpressionChecker(ComparisonChecker):
         return choice if deciding is None else note_value(choice, deciding.info.constant)
 
     def _operands_with_facts(self, node: ast.Logical, facts: Facts, *, is_condition: bool) -> list[tuple[Expr, Facts]]:
-        """Return the operands of `and` or `or`, each with the facts if those before it did not decide."""
+        """Return the operands, conditions if `is_condition`, each with the facts if those before it did not decide."""
         checked: list[tuple[Expr, Facts]] = []
         check = self._check_truth if is_condition else self.check
         for operand_node in node.operands:

@@ -14,7 +14,7 @@ from formulaseed.source.text import Span
 
 
 def build_literal(value: Value, span: Span) -> typed.Literal:
-    """Return a typed literal of a value."""
+    """Return a typed literal of a value, with its type and range, marked as constant."""
     return typed.Literal(value, Info(literal_type(value), span, _value_range(value), True, value))
 
 
@@ -53,7 +53,7 @@ def _is_truth(expression: Expr, truth: bool) -> bool:
 
 
 def is_constant_string(expression: Expr) -> bool:
-    """Return True if a string is the same for all data: it has one known value, no null, and uses only steps."""
+    """Return whether a string is the same for all data: it has one known value, is never null, and uses only steps."""
     ty = expression.info.ty
     if ty.values is None or len(ty.values) != 1 or ty.nullable:
         return False

@@ -32,12 +32,15 @@ class Narrowing:
     """Return the aggregates that have a value if the argument, a count, is 1 or more."""
 
     def constant_truth(self, condition: Expr, facts: Facts) -> bool | None:
-        """Return the result of a condition if it is the same for all data that reach it; None if it varies, or none do."""
+        """Return the result of a condition if it is the same for all data that reach it.
+
+        Returns None if the result varies, or if no data reach it.
+        """
         when_true, when_false = self.split(condition, facts)
         return None if when_true.impossible is when_false.impossible else when_false.impossible
 
     def split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Return the facts if the condition is true, and those if it is false."""
+        """Return the facts if the condition is true, and those if it is false. Facts that cannot be are impossible."""
         return self._split(condition, facts.compact())
 
     def _split(self, condition: Expr, facts: Facts) -> tuple[Facts, Facts]:
@@ -70,7 +73,7 @@ class Narrowing:
                 return _split_value(condition, facts)
 
     def _split_sequence(self, operands: Sequence[Expr], is_and: bool, facts: Facts) -> tuple[Facts, Facts]:
-        """Return the facts if `and`, or else `or`, of the operands is true, and those if it is false.
+        """Return the facts if `and`, or else `or`, of the operands is true, and those if it is false, as `is_and` says.
 
         Each operand is evaluated only if none before it decides.
         """
@@ -84,7 +87,10 @@ class Narrowing:
         return facts, when_false
 
     def _split_pair(self, left: Expr, operator: str, right: Expr, facts: Facts) -> tuple[Facts, Facts]:
-        """Return the facts if one comparison is true, and those if it is false; impossible ones if it is constant."""
+        """Return the facts if one comparison is true, and those if it is false.
+
+        If the comparison is constant, the facts of the other result are impossible.
+        """
         result = constant_result(left, operator, right, facts)
         when_true = when_false = facts.as_impossible()
         if result is not False:

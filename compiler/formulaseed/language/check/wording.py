@@ -41,7 +41,10 @@ class ConstantComparison:
 
 
 def explain_constant(condition: Expr, noted: Sequence[ConstantComparison], facts: Facts, narrowing: Narrowing) -> str:
-    """Return why a condition is constant, in words. `noted` are the constant comparisons in it, from when it was checked."""
+    """Return up to three reasons why a condition is constant, in words; a contradiction if none is known.
+
+    `noted` are the constant comparisons in it, from when it was checked.
+    """
     reasons = dict.fromkeys(_Reasons(noted, narrowing).explain_parts(condition, facts))
     return " and ".join(list(reasons)[:_MAX_REASONS]) or catalogue.CONTRADICTORY
 
@@ -105,7 +108,8 @@ class _Reasons:
     def _operand_reasons(self, is_and: bool, operands: Sequence[Expr], facts: Facts) -> Iterator[str]:
         """Yield the reasons of the operand that makes the whole constant, or else of all constant operands.
 
-        A short comparison that decides is quoted, with at most `_MAX_REASONS` of its reasons.
+        The whole is an `and` if `is_and` is true, otherwise an `or`. A short comparison that decides is quoted, with at
+        most `_MAX_REASONS` of its reasons.
         """
         together: list[str] = []
         for operand in operands:

@@ -27,7 +27,8 @@ class Obstacle(NamedTuple):
 def find_obstacle(path: Path, source: str, document: Path | None, backend: Backend) -> Obstacle | None:
     """Return the reason not to write the generated text `source` to `path`; None if the file may be written.
 
-    `document` is the file that `source` was generated from, if any. Raises `UnreadableError` if an existing file cannot be read.
+    Only a new file, or a regular file that was generated from the same document, may be written. `document` is the file
+    that `source` was generated from, if any. Raises `UnreadableError` if an existing file cannot be read.
     """
     try:
         mode = path.lstat().st_mode
@@ -55,7 +56,7 @@ def find_obstacle(path: Path, source: str, document: Path | None, backend: Backe
 def report_former(former: Path, path: Path, source: str, document: Path | None, backend: Backend) -> None:
     """Print advice to delete the file `former` if it was generated from the same document as `source`, for `path`.
 
-    `former` is the name that an earlier release gave the file.
+    `former` is the name that an earlier release gave the file. Prints nothing if the file is missing or cannot be read.
     """
     try:
         identity = _read_identity(former, backend)

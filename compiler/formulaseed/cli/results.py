@@ -47,7 +47,10 @@ result_options = add_options(
 
 
 def check_lines(out: str | None, option: str) -> None:
-    """Raise `UsageError` if a file of JSON Lines has a suffix of another format."""
+    """Raise `UsageError` if `out`, a file of JSON Lines, has a suffix of another format.
+
+    None, standard output and a name without a suffix are accepted.
+    """
     check_suffix(out, *_JSON_LINES_SUFFIXES, option=option)
 
 
@@ -97,7 +100,10 @@ class Results:
         return cls(out, form, sort, evaluator, evaluator.provenance(parameters))
 
     def make_fit(self, result: Result, failures: Failures) -> Result:
-        """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`."""
+        """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`.
+
+        Only Parquet has limits; every other format holds all results.
+        """
         if self.form != "parquet":
             return result
         from formulaseed.data.parquet import fail_if_oversized
@@ -108,8 +114,8 @@ class Results:
     def open(self, inputs: Sequence[str | None], progress: Progress) -> Iterator[_Write]:
         """Open the destination, and provide a function that writes a result.
 
-        Sorted results and tables are written when the block ends, also if it ends with an exception. Raises `DataError` if one
-        of the files `inputs` would be overwritten.
+        Sorted results and tables are written when the block ends, also if it ends with an exception. Raises
+        `UnreadableError` if the file cannot be written, or is one of the files `inputs`.
         """
         with text_writer(self.out, *inputs) as file, self._open_format(file, progress) as write:
             if self.sort is None:
@@ -155,7 +161,10 @@ class Results:
         return 0, -value, ""
 
     def _print_table(self, results: Sequence[Result], file: Any) -> None:
-        """Write a table of the results to a file, or print it; name omitted columns on standard error."""
+        """Write a table of the results to a file, or print it; name omitted columns on standard error.
+
+        A table for the terminal is made to fit its width; one in a file has all columns.
+        """
         width = _terminal_width(file)
         table, left_out = results_table(results, self.evaluator.output, self.sort, width)
         if file is sys.stdout:

@@ -95,6 +95,10 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
     """
 
     def format_one(seed: str) -> int:
+        """Format one file, or with --check print whether it would change; return the exit status.
+
+        Raises `SeedError` for a file with errors, `UnreadableError` if the file cannot be opened or written.
+        """
         problems = Problems()
         source, path = read_source(seed, problems)
         text = _format_source(source, path, problems, sort=sort)
@@ -118,7 +122,8 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
 def _format_source(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
     """Return the formatted text of a file, with `sort` with the steps of a seed in dependency order.
 
-    The text is of no use if `problems` has errors afterwards. Raises `UsageError` if `sort` is set for a file that is no seed.
+    Reports errors to `problems`; the text is of no use then. Raises `UsageError` if `sort` is set for a file that is no
+    seed.
     """
     kind = recognise_kind(source, _FORMATTED_KINDS, problems)
     if kind is None:
@@ -333,7 +338,11 @@ class _Compilation:
 
 
 def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | None = None) -> str:
-    """Compile a document to the text of the file `path`; without a style in the style of the file that exists there."""
+    """Compile a document to the text of the file `path`, which is not written.
+
+    Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
+    the document.
+    """
     if style is None and "style" in load_backend(target).options:
         style = read_style(path)
     return pipeline.compile(loaded, target, style=style, folder=path.parent)

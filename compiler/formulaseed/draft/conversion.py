@@ -89,7 +89,10 @@ class _Conversion:
         self.faults.append({"severity": "error", "message": message, "help": help, "part": part})
 
     def seed(self, draft: Part) -> Part:
-        """Return the seed as JSON."""
+        """Return the draft as the JSON object of a seed, without empty optional keys.
+
+        Reports to `faults` what a seed cannot express. Only the first `max_length` is taken.
+        """
         reading, keywords = draft["reading"], draft["keywords"]["words"]
         inputs = {"context": list[Part](), "meta": list[Part]()}
         for part in draft["inputs"]:

@@ -48,7 +48,7 @@ STAGES = (CONDITIONS, GRAPH, SEED)
 
 
 def system_prompt(stage: Stage) -> str:
-    """Return the constant part of a stage's prompt."""
+    """Return the constant part of a stage's prompt, rendered from its template with the tables of the language."""
     return render_prompt(
         f"draft_{stage.name}",
         meta=_list_inputs(META),

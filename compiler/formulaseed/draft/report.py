@@ -132,7 +132,11 @@ def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
 
 
 def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
-    """Return a line about the cost of each call, and one about all. Discarded answers, which were paid, are calls, too."""
+    """Return a line about the cost of each call, and one about all.
+
+    Discarded answers, which were paid, are calls, too. Calls whose usage is unknown are missing from the last line's
+    cost, which is unknown if a model has no price.
+    """
     billed: list[tuple[str, str, Usage | None]] = []
     for name, exchange in calls.items():
         model = exchange.call.model
@@ -150,6 +154,10 @@ def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
 
 
 def _format_usage(model: str, usage: Usage | None, prices: Prices) -> str:
+    """Return the tokens and the cost of a call of `model` as text.
+
+    A `usage` of None is that of a damaged file, whose cost is unknown.
+    """
     if usage is None:
         return "its file is damaged, and what it cost is unknown"
     return f"{_format_tokens(usage)}, {format_cost(prices.cost(model, usage))}"
@@ -193,7 +201,10 @@ class _Citation(NamedTuple):
 
 
 def trace_sources(result: DraftResult) -> SourceTrace:
-    """Follow each part of a draft to its sentences, and back."""
+    """Follow each part of a draft to the sentences that it cites, and each sentence to the parts that cite it.
+
+    Headings and heads of tables need no part that cites them.
+    """
     task = result.task
     citations = _cite_parts(result.checked.draft)
     names_by_sentence: dict[int, list[str]] = {}
@@ -215,7 +226,10 @@ def trace_sources(result: DraftResult) -> SourceTrace:
 
 
 def _cite_parts(draft: Part) -> dict[str, _Citation]:
-    """Return the citation of each part of a draft, by the part's kind and name."""
+    """Return the citation of each part of a draft, by the part's kind and name, such as `step total`.
+
+    The keywords, the output and, if it cites a sentence, the reading are parts, too. The output has no content.
+    """
     keywords = draft["keywords"]
     citations = {"keywords": _Citation(keywords["sources"], keywords["words"])}
     reading = draft["reading"]

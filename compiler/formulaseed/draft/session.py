@@ -171,8 +171,8 @@ class DraftSession:
 def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bool, is_repeated: bool) -> Round:
     """Return the summary of a round of repair, its verdict and its changes of the seed as lines of a diff.
 
-    The verdict is `refused`, with the first reasons, if the attempt has refusals, or else `accepted` or `no
-    improvement`.
+    The verdict is `refused`, with the first reasons, if the attempt has refusals, or else `accepted` if `is_accepted`,
+    or `no improvement`. With `is_repeated` it adds that no other repair is asked for.
     """
     checked = attempt.checked
     verdict = "accepted" if is_accepted else "no improvement"

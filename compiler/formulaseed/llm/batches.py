@@ -85,7 +85,7 @@ class BatchClient(Client):
             raise translate_error(error) from None
 
     async def read_state(self, batch_id: str) -> BatchState:
-        """Ask the API for the state of a batch."""
+        """Ask the API for the state of a batch. Raises `CallFailed`, with `status` 404 if there is no such batch."""
         try:
             return _batch_state(await self.sdk.messages.batches.retrieve(batch_id))
         except Exception as error:
@@ -163,6 +163,7 @@ async def _send_once(request: Any, call_next: Any) -> Any:
 
 
 def _batch_state(batch: Any) -> BatchState:
+    """Return the state in a batch of the API; its count are the calls in every status, finished or not."""
     counts = batch.request_counts
     count = sum(getattr(counts, name) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired"))
     return BatchState(batch.id, count, batch.processing_status == "ended")

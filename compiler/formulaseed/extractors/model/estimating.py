@@ -95,7 +95,11 @@ class _NeededCalls:
     """A random sample of the questions to ask: those with the smallest hashes, as a heap of negated hashes."""
 
     def add(self, hash_: int, question: Question) -> None:
-        """Count a call for a question and its bytes, and put it into the sample if its hash is small enough."""
+        """Count a call for a question and the bytes of its message, and put it into the sample.
+
+        The sample keeps the `SAMPLE_SIZE` questions with the smallest `hash_`, so that it is random but always the
+        same.
+        """
         self.calls += 1
         self.message_bytes += len(question.user.encode())
         push = heapq.heappush if len(self.sample) < SAMPLE_SIZE else heapq.heappushpop
@@ -112,7 +116,8 @@ def estimate_cost(
 ) -> list[str]:
     """Return lines for people about the calls that a run would make, and their costs in US dollars.
 
-    With `may_batch`, the lines include the cost in batches. `count_tokens` counts the tokens of a sample of the questions.
+    With `may_batch`, the lines include the cost in batches. `count_tokens` counts the tokens of a sample of the
+    questions; if it returns None, they are estimated from bytes. The lines say so if there is no price for the model.
     """
     spec = answers.spec
     needed = _count_needed_calls(answers, restaurants)

@@ -219,7 +219,7 @@ class PromptSpec:
                 raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
     def _build_system_prompt(self) -> str:
-        """Return the constant part of the prompt: the fields, and the examples."""
+        """Return the constant part of the prompt, from a template: the answer's keys in order, and the examples."""
         keys = [
             {
                 "name": key.name,

@@ -165,7 +165,7 @@ def _make_progress_counter(
     failed = 0
 
     def count_answer(is_usable: bool) -> None:
-        """Count an answer as usable or failed, and show how far the run is."""
+        """Count an answer as usable or failed, and pass a line to `show`: counts, rate, cost and time left."""
         nonlocal usable, failed
         usable += is_usable
         failed += not is_usable

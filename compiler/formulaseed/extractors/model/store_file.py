@@ -127,7 +127,7 @@ class Database:
         raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute a statement, and return its cursor."""
+        """Execute a statement, and return its cursor. Outside of `transaction` it is committed at once."""
         with self.translate_errors():
             return self._db.execute(statement, values)
 
@@ -337,11 +337,13 @@ def _schema_of_version(version: int) -> DatabaseSchema:
 
 
 def _read_schema(db: sqlite3.Connection) -> DatabaseSchema:
+    """Return the kind, name and column names of each table and index of a database, without those of SQLite itself."""
     entries = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'").fetchall()
     query = "SELECT name FROM pragma_table_info(?)"
     return frozenset((kind, name, tuple(row[0] for row in db.execute(query, (name,)))) for kind, name in entries)
 
 
 def _read_pragma(db: sqlite3.Connection, pragma: str) -> int:
+    """Return the value of a pragma that is a number, such as `user_version`."""
     number: int = db.execute(f"PRAGMA {pragma}").fetchone()[0]
     return number

@@ -163,7 +163,10 @@ def _measure_agreement(recorded: Any, predicted: Any, weights: Any, size: int) -
 
 
 def _measure_calibration(is_right: Any, confidence: Any, weights: Any) -> float:
-    """Return the expected calibration error of weighted answers, in `_CALIBRATION_BINS` bins."""
+    """Return the expected calibration error of weighted answers: 0 if confidences equal the shares that are right.
+
+    Confidences are sorted into `_CALIBRATION_BINS` bins of equal width.
+    """
     import numpy as np
 
     bins = np.minimum((confidence * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)

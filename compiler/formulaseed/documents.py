@@ -337,8 +337,8 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
-    Raises `SeedError` if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no
-    such target.
+    `formatted` splits lines that are too long. Raises `SeedError` if the seed has errors or the target does not support
+    a part of it, `FormulaSeedError` if there is no such target, `UnreadableError` if the file cannot be opened.
     """
     return compile(load_seed(seed), target, formatted=formatted)
 

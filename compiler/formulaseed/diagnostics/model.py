@@ -260,8 +260,8 @@ class Problems:
     def merge(self, merge_by_code: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
         """Replace several diagnostics with a subject and the same code by the one that `merge_by_code` makes of them.
 
-        Diagnostics without a subject, or alone with their code, stay as they are. Merging may bring others within the
-        limit.
+        Diagnostics without a subject, or alone with their code, stay as they are. All are reported again, so that those
+        over the limit may now be within it.
         """
         diagnostics = [*self._reported, *self._over_limit]
         self._reported = {}

@@ -162,7 +162,7 @@ class SeedDocument:
         return f"**{name.name}** · {kind}\n\n{text}", name.start, name.end
 
     def _hover_function(self, offset: int) -> tuple[str, int, int] | None:
-        """Return the hover text of the function whose name is at an offset; None if there is none."""
+        """Return the hover text of the function at an offset, with its start and end; None if there is none."""
         for token in _TOKEN.finditer(self.text, *self._line(offset)):
             if token.start() <= offset <= token.end() and token[0] in FUNCTIONS:
                 function = FUNCTIONS[token[0]]
@@ -177,7 +177,7 @@ class SeedDocument:
         return self._describe_input(name)
 
     def _describe_step(self, name: str) -> tuple[str, str]:
-        """Return the kind of a step or filter, with its type and bounds, and its formula, or a note on its error."""
+        """Return the kind of a step, with its type and bounds, and its formula; a note if it has an error."""
         step = self._steps.get(name)
         if step is None:
             return "step", "It has an error."

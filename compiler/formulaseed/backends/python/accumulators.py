@@ -165,6 +165,7 @@ class _Operand:
         self.is_name = isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
 
     def _print(self, printer: ExpressionPrinter) -> Printed:
+        """Print the operand with `printer`, with a check that raises for infinity unless it may be infinite here."""
         if self.may_be_infinite:
             return printer.print(self.operand)
         return printer.print_finite(self.operand, as_float=self.is_float)

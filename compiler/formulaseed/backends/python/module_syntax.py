@@ -171,7 +171,7 @@ class _Checker:
     # --- outside of functions
 
     def _check_constant(self, value: ast.expr | None) -> None:
-        """Check that a value is a literal, a type, or a call that only makes one: it takes no time, and cannot fail."""
+        """Check that a value consists of literals, types and calls of them, or is None. Raises `_Foreign` if not."""
         for part in self._constant_parts(value):
             self._check_constant(part)
 

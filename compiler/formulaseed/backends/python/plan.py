@@ -146,7 +146,7 @@ class _SeedPlanner:
         }
 
     def _records(self, bare: bool) -> Variables:
-        """Return the types of values, and the records of rows, contexts, parameters, steps and results, by name."""
+        """Return the types and records of rows, contexts, parameters, steps and results, without comments if `bare`."""
         aliases = [*self.aliases.values()]
         if bare:
             aliases = [alias.strip_comments() for alias in aliases]
@@ -179,7 +179,7 @@ class _SeedPlanner:
         }
 
     def _readers(self) -> Variables:
-        """Return the code that reads rows, contexts and parameters from JSON."""
+        """Return the template's variables with the code that reads rows, contexts and parameters from JSON."""
         choices = {values: alias.choices for values, alias in self.aliases.items()}
         return {
             "inputs": self._input_names(),
@@ -192,6 +192,7 @@ class _SeedPlanner:
         }
 
     def _outputs(self) -> list[nodes.Step]:
+        """Return the steps that are outputs, in the order of the program's `output`."""
         by_name = {step.name: step for step in self.steps}
         return [by_name[name] for name in self.program.output]
 

@@ -157,7 +157,10 @@ def _print_evidence(evidence: Evidence) -> Code:
 
 
 def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
-    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does."""
+    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does.
+
+    A `social_filter` of None is the default: all reviewers count.
+    """
     options = ""
     if min_matches != 1:
         options += f", min_matches={min_matches}"

@@ -203,6 +203,7 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     evidence = program.evidence()
 
     def evaluate(place: Restaurant, known: Background) -> RequestValues:
+        """Return the values of the requests and of their evidence for one restaurant."""
         conditions = module.conditions(place, known)
         return RequestValues(module.requests(conditions), dict(zip(evidence, conditions.values(), strict=True)))
 

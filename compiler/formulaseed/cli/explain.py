@@ -117,6 +117,7 @@ def _open_explanations(
         explanations = explain_all(explainer, restaurants, parameters, failures)
 
         def count_explanations() -> Iterator[Explanation]:
+            """Yield the explanations as they are computed, and count each on the progress bar."""
             for explanation in explanations:
                 yield explanation
                 bar.advance(lambda: "explained")

@@ -48,6 +48,7 @@ def add_options(*options: Decorator) -> Decorator:
     """Return a decorator that adds several options to a command; its help shows them in this order."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the options to `command`, the last first, since click lists them in reverse."""
         for option in reversed(options):
             command = option(command)
         return command

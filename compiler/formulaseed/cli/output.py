@@ -214,6 +214,7 @@ def _draw_lines(noun: str) -> _Draw:
     last = time.monotonic()
 
     def draw(done: int, note: _Note) -> None:
+        """Print the line, unless the last one was printed less than ten seconds ago."""
         nonlocal last
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
@@ -245,6 +246,7 @@ def show_progress(noun: str, total: int | None = None, *, quiet: bool = False) -
         task = bar.add_task(f"{noun}s", total=total)
 
         def draw(done: int, note: _Note) -> None:
+            """Move the bar to `done` items, with the note behind it."""
             bar.update(task, completed=done, description=f"{noun}s, {printable(note())}")
 
         yield Progress(draw, bar.stop)

@@ -78,6 +78,7 @@ def score(
     with show_progress("batch", quiet=not is_terminal()) as progress:
 
         def write(results: ScoredBatches) -> Counter[str]:
+            """Write the results, unless `strict` and rows without a restaurant cancel that; return the counts."""
             with suppress(_OrphanRowsError):
                 write_batches(out, _MonitoredBatches(results.batches, results.counts, progress, strict), results.schema)
             return results.counts

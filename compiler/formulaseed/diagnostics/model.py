@@ -173,6 +173,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
     """
 
     def style(text: str, role: str) -> str:
+        """Return the text in the colour of its role, or unchanged without `styled`."""
         return f"\x1b[{_STYLES[role]}m{text}\x1b[0m" if styled else text
 
     place = f"  {d.pointer}" if d.pointer else ""

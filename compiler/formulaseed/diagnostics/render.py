@@ -44,6 +44,7 @@ def _render_annotation(d: Diagnostic) -> str:
     """
 
     def escape(text: str, also: str = "") -> str:
+        """Return the text with `%`, line breaks and the characters in `also` as `%` and two hexadecimal digits."""
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
 
     level = "notice" if d.severity == "note" else d.severity

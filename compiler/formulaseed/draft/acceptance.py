@@ -72,14 +72,17 @@ def _find_missing_numbers(before: Part, after: Part, losses: set[str]) -> Iterat
 
 
 def _names_with_reason(losses: Collection[Json]) -> set[str]:
+    """Return the names in a list of losses that have a reason, stripped; blank reasons do not count."""
     return {loss["name"].strip() for loss in losses if loss["why"].strip()}
 
 
 def _title(kind: str, part: Part) -> str:
+    """Return the kind and the name of a part, by which it is found in another draft."""
     return f"{kind} {part['name']}"
 
 
 def _cited_sentences(parts: Iterable[Part]) -> set[int]:
+    """Return the numbers of the sentences that any of the parts cites."""
     return {number for part in parts for number in part["sources"]}
 
 

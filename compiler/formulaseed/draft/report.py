@@ -164,10 +164,12 @@ def _format_usage(model: str, usage: Usage | None, prices: Prices) -> str:
 
 
 def _format_tokens(usage: Usage) -> str:
+    """Return the numbers of tokens in the prompt, cached or not, and in the answer."""
     return f"{usage.prompt:,} tokens in, {usage.output:,} out"
 
 
 def _format_sentence(sentence: Sentence) -> str:
+    """Return a sentence after the number of its line in the task text."""
     return f"line {sentence.line}: {sentence.text}"
 
 

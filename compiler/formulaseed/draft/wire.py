@@ -31,18 +31,22 @@ _MAX_DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
+    """Return the schema of an object with exactly these properties, all of them required."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(items: Schema) -> Schema:
+    """Return the schema of a list of any length."""
     return {"type": "array", "items": items}
 
 
 def _enum(*values: str) -> Schema:
+    """Return the schema of a string that is one of `values`."""
     return {"type": "string", "enum": list(values)}
 
 
 def _reference(name: str) -> Schema:
+    """Return the schema that refers to the definition called `name`."""
     return {"$ref": f"#/$defs/{name}"}
 
 

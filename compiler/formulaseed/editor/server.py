@@ -143,14 +143,17 @@ def _exit(server: SeedServer, _: None) -> None:
 
 
 def _open(server: SeedServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    """Check a text that the client has opened, at once."""
     server.check(params.text_document.uri)
 
 
 def _change(server: SeedServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    """Check a text that has changed, after a pause."""
     server.check_soon(params.text_document.uri)
 
 
 def _close(server: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    """Forget a text that the client has closed, and clear its diagnostics."""
     server.forget(params.text_document.uri)
 
 

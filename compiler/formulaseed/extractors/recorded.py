@@ -185,6 +185,7 @@ class ExtractionRecorder:
         pending: deque[Sequence[ReviewInput]] = deque()
 
         def remember_reviews() -> Iterator[Sequence[ReviewInput]]:
+            """Yield the reviews of each restaurant, and append them to `pending`."""
             for reviews in restaurants:
                 pending.append(reviews)
                 yield reviews

@@ -290,4 +290,5 @@ class Client:
 
 
 def _ms_since(start: float) -> int:
+    """Return the milliseconds since `start`, a time of `time.perf_counter`, rounded."""
     return round((time.perf_counter() - start) * 1000)

@@ -112,6 +112,7 @@ class AggregatePrinter:
         return (*blocks, *update), value.raises
 
     def _print_update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
+        """Print the statements that update the accumulators, with `names` beside the aggregate's locals."""
         return tuple(Statement(line) for line in _fill_lines(self.spelling.update, {**self.locals, **names}))
 
     def print_result(self) -> list[Block]:
@@ -211,4 +212,5 @@ def convert_number(value: Value, ty: Type) -> Value:
 
 
 def _fill_lines(template: str, names: Mapping[str, Code]) -> list[Code]:
+    """Return the lines of a template with `names` in the places of their keys, each as code."""
     return [Code(line) for line in template.format(**names).splitlines()]

@@ -309,7 +309,7 @@ class ExpressionPrinter:
         return Printed(code, operators.COMPARISON, raises=can_any_raise(operands), depth=depth)
 
     def _print_logical(self, node: typed.Logical, *, as_float: bool = False) -> Printed:
-        """Print `and` and `or`, numbers as floats if `as_float`; one after an entity is `value if entity else None`.
+        """Print `and` and `or`, with `as_float` numbers as floats; `entity and x` becomes `x if entity else None`.
 
         A literal that decides the result is the last operand; those before it are evaluated for their errors.
         """

@@ -170,8 +170,10 @@ def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
 
 
 def _print_people(social_filter: SocialFilter) -> Code:
+    """Print the pair of a social filter: the names of the friends, and the number of hops from them."""
     return Code(f"({_print_strings(social_filter.friends)}, {social_filter.hops})")
 
 
 def _print_strings(strings: tuple[str, ...]) -> Code:
+    """Print strings as a tuple of literals."""
     return Code(tuple_text([literal(text) for text in strings]))

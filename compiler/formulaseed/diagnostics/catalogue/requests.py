@@ -282,6 +282,7 @@ def arguments_disagree(
 
 
 def _describe_part(text: str, is_name: bool) -> str:
+    """Return a part of a shorthand in backticks, after `the condition` if it is the name of one."""
     return f"the condition {_quote(text)}" if is_name else _quote(text)
 
 

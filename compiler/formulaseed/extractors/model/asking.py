@@ -153,6 +153,7 @@ class LiveExtractor(OpenExtractor):
             await self._client.aclose()
 
     async def _extract_restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
+        """Return the extractions of all reviews, which are extracted concurrently, in their order."""
         return await asyncio.gather(*map(self._extract_review, reviews))
 
     async def _extract_review(self, review: ReviewInput) -> Extraction:

@@ -368,8 +368,10 @@ def _value_schema(field: AskedField) -> dict[str, Any]:
 
 
 def _string_schema(description: str) -> dict[str, Any]:
+    """Return the JSON Schema of a string with this description."""
     return {"type": "string", "description": description}
 
 
 def _dump_json(value: object) -> str:
+    """Return a value as JSON on one line with sorted keys, so that equal values give the same text."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -177,6 +177,7 @@ def render_measures(measures: Sequence[FieldMeasure]) -> str:
     """Return a plain text table with a line for each field, and 95 % intervals in parentheses."""
 
     def format_measure(measure: MeasuredShare) -> str:
+        """Return a measure with its interval in brackets, with three decimals."""
         low, high = measure.interval
         return f"{measure.value:.3f} ({low:.3f} to {high:.3f})"
 

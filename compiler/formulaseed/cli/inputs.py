@@ -54,7 +54,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
         report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
-    seed_path = _relative_path(file.seed_path)
+    seed_path = _shorten_path(file.seed_path)
     if file.fault and not allow_edited:
         raise UnreadableError(f"{path} {file.fault}: compile {seed_path or 'its seed'} again, or pass --allow-edited")
     if file.fault:
@@ -74,7 +74,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
 
 
-def _relative_path(path: Path | None) -> str:
+def _shorten_path(path: Path | None) -> str:
     """Return a path relative to the working directory if it is inside; an empty string for None."""
     if path is None:
         return ""

@@ -165,7 +165,7 @@ class Results:
 
         A table for the terminal is made to fit its width; one in a file has all columns.
         """
-        width = _terminal_width(file)
+        width = _measure_terminal(file)
         table, left_out = results_table(results, self.evaluator.output, self.sort, width)
         if file is sys.stdout:
             show(table)
@@ -176,7 +176,7 @@ class Results:
             say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
 
 
-def _terminal_width(file: Any) -> int | None:
+def _measure_terminal(file: Any) -> int | None:
     """Return the width of a table in columns: that of the terminal, or `COLUMNS`; None, for no limit, elsewhere."""
     if file is sys.stdout and (is_terminal(file) or os.environ.get("COLUMNS", "").isdecimal()):
         return shutil.get_terminal_size().columns

@@ -300,7 +300,7 @@ class _Compilation:
         for name in former_module_names(loaded.name):
             former = Path(self.out) / f"{name}{self.backend.suffix}"
             report_former(former, path, source, loaded.document.path, self.backend)
-        arguments = _command_arguments(seed, self.target, Path(self.out), self.style)
+        arguments = _format_arguments(seed, self.target, Path(self.out), self.style)
         status = self._place(path, source, loaded, arguments, "--out")
         if self.tests is None or (status and not self.check):
             return status
@@ -348,7 +348,7 @@ def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | 
     return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
 
-def _command_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
+def _format_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
     """Return the arguments of `compile` that write the module of the file `name`, for a message.
 
     Defaults are left out, and nothing is quoted for a shell.
@@ -384,8 +384,8 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
     if identity.tested is not None and isinstance(loaded, FormulaSeed):
         module = Path(os.path.normpath(path.parent / identity.tested))
         expected = compile_tests(loaded, path, module)
-        arguments = f"{_command_arguments(name, target, module.parent)} --tests {path.parent}"
+        arguments = f"{_format_arguments(name, target, module.parent)} --tests {path.parent}"
     else:
         expected = _compile_for(path, loaded, target)
-        arguments = _command_arguments(name, target, path.parent)
+        arguments = _format_arguments(name, target, path.parent)
     return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

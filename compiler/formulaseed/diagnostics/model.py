@@ -185,7 +185,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
         number = str(d.line)
         gutter = " " * len(number)
         bar = style("|", "place")
-        text, underline = _excerpt(d)
+        text, underline = _cut_excerpt(d)
         below = f"{' ' * (len(underline) - len(underline.lstrip()))}{style(underline.lstrip(), d.severity)}"
         lines += [f"{gutter} {bar}", f"{style(number, 'place')} {bar} {text}", f"{gutter} {bar} {below}"]
     lines.append(f"   = {style('help:', 'help')} {printable(d.help)}")
@@ -195,7 +195,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _excerpt(d: Diagnostic) -> tuple[str, str]:
+def _cut_excerpt(d: Diagnostic) -> tuple[str, str]:
     """Return the line with the span, and the signs that underline the span and the related ones.
 
     Of a line that is too long, only a part around the span is returned, with `…` where it is cut off; spans outside of

@@ -51,7 +51,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     usages = [Usage(cache_write=tokens + n * MAX_TOKENS, output=MAX_TOKENS) for n, tokens in enumerate(prompts)]
     max_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in usages]))
     sentence_count = sum(not sentence.is_frame for sentence in task.sentences)
-    likely = _likely_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
+    likely = _estimate_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
     likely_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in likely]))
     calls = f"{len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
     lines = [f"{number_of(sentence_count, 'sentence')}; {calls}"]
@@ -66,7 +66,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     ]
 
 
-def _likely_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
+def _estimate_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
     """Yield the likely usage of each stage. `prompts` are the maximum tokens of its prompt without earlier answers."""
     answered = 0
     for stage, tokens in zip(stages, prompts, strict=False):

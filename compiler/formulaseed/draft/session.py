@@ -184,12 +184,12 @@ def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bo
     if is_repeated:
         verdict += "; the same repair again, so no other is asked for"
     changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
-    diff = [*unified_diff([*_part_lines(best)], [*_part_lines(checked)], lineterm="", n=0)][2:]
+    diff = [*unified_diff([*_format_parts(best)], [*_format_parts(checked)], lineterm="", n=0)][2:]
     lines = tuple(line for line in diff if not line.startswith("@@"))
     return Round(f"{best.defects}; then {checked.defects}; {verdict}{changes}", lines, verdict)
 
 
-def _part_lines(checked: CheckedDraft) -> Iterator[str]:
+def _format_parts(checked: CheckedDraft) -> Iterator[str]:
     """Yield each part of a seed as JSON on one line, without its sources and without a line break.
 
     A part is an item of a list of the seed, or a whole section under its key; `output` is one part.
@@ -209,7 +209,7 @@ def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None
     problems.
     """
     draft = best.draft
-    sentences = number_sentences(task, _sentences_of_problems(best))
+    sentences = number_sentences(task, _find_needed_sentences(best))
     values: dict[str, Json] = {"sentences": sentences, "diagnostics": list(_describe_problems(best))}
     values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
     values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
@@ -246,7 +246,7 @@ def _describe_problems(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
         yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
-def _sentences_of_problems(checked: CheckedDraft) -> set[int] | None:
+def _find_needed_sentences(checked: CheckedDraft) -> set[int] | None:
     """Return the numbers of the sentences that a repair may need, or None if it may need all.
 
     They are the sentences that the parts with problems cite. All are needed if a problem is about no part, or a part cites none.

@@ -64,7 +64,7 @@ def place_at(text: str, tree: JsonValue | None, word: tuple[int, int]) -> Place 
             if isinstance(step, JsonObject):
                 ends = (text[: step.span.start], text[steps.span.end - 1 :])
                 for member in step.members:
-                    for string in _strings(member.value):
+                    for string in _iterate_strings(member.value):
                         if _covers(string, word):
                             return _place_in(text, ends, step, member.key.value, string, word)
                 return None
@@ -205,17 +205,17 @@ def _find_closing_brackets(beginning: str) -> str:
     return "".join(reversed(closing))
 
 
-def _strings(value: JsonValue) -> Iterator[JsonString]:
+def _iterate_strings(value: JsonValue) -> Iterator[JsonString]:
     """Yield every string in a value, at any depth, keys included; a key comes before its value."""
     if isinstance(value, JsonString):
         yield value
     elif isinstance(value, JsonArray):
         for item in value.items:
-            yield from _strings(item)
+            yield from _iterate_strings(item)
     elif isinstance(value, JsonObject):
         for member in value.members:
             yield member.key
-            yield from _strings(member.value)
+            yield from _iterate_strings(member.value)
 
 
 def _string_value(value: JsonValue | None) -> str:

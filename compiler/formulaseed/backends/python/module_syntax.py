@@ -172,10 +172,10 @@ class _Checker:
 
     def _check_constant(self, value: ast.expr | None) -> None:
         """Check that a value consists of literals, types and calls of them, or is None. Raises `_Foreign` if not."""
-        for part in self._constant_parts(value):
+        for part in self._split_constant(value):
             self._check_constant(part)
 
-    def _constant_parts(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
+    def _split_constant(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
         """Return the parts of a constant that remain to be checked; none for a literal, a type, or no value.
 
         Raises `_Foreign` if the value is no constant.

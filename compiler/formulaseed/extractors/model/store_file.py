@@ -284,7 +284,7 @@ def _check_version(db: sqlite3.Connection, path: Path) -> int:
     if version > len(MIGRATIONS) and (is_ours or (application == 0 and not schema)):
         known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
         raise StoreError(f"{path} is of version {version}, and {known}; upgrade formulaseed or use another --store")
-    is_unmarked = application == 0 and version <= len(MIGRATIONS) and schema == _schema_of_version(version)
+    is_unmarked = application == 0 and version <= len(MIGRATIONS) and schema == _find_schema(version)
     if not is_ours and not is_unmarked:
         raise StoreError(f"{path} is an SQLite database, but not a store of formulaseed; use another --store")
     return version
@@ -328,7 +328,7 @@ def _open_in_memory(version: int) -> sqlite3.Connection:
 
 
 @cache
-def _schema_of_version(version: int) -> DatabaseSchema:
+def _find_schema(version: int) -> DatabaseSchema:
     """Return the schema of a store of this version; empty if there is no such version."""
     if not 0 <= version <= len(MIGRATIONS):
         return frozenset()

@@ -112,7 +112,10 @@ class Job:
 
     @contextlib.contextmanager
     def _open_lines(self, file: Any, form: RowsFormat) -> Iterator[Callable[[dict[str, Any]], None]]:
-        """Provide a function that writes a line, a JSON object, to an open file in the format `form`."""
+        """Provide a function that writes a line, a JSON object, to an open file in the format `form`.
+
+        Parquet is complete only at the end of the block.
+        """
         if form == "jsonl":
             yield partial(write_line, file)
             return

@@ -163,7 +163,8 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 def report_failures(failures: Failures | None = None) -> Iterator[Failures]:
     """Give a block a collection of failures, and print them to standard error at its end, also after an exception.
 
-    The collection is `failures` if it is passed, else a new, empty one.
+    The collection is `failures` if it is passed, else a new, empty one. Each failure has a line; notes and warnings
+    follow.
     """
     from formulaseed.data.results import Failures
 

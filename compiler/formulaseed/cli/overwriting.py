@@ -77,8 +77,8 @@ def _read_identity(path: Path, backend: Backend) -> Identity | None:
 def _is_same_document(existing: Identity, new: Identity | None, path: Path, document: Path | None) -> bool:
     """Return True if the file at `path`, with the identity `existing`, was generated from the file `document`.
 
-    The two identities must have the same kind and name. Their paths may differ if the path of `existing` leads to `document`,
-    or to no file any more.
+    The two identities must have the same kind and name; False if `new` is None. Their paths may differ if the path of
+    `existing` leads to `document`, or to no file any more.
     """
     if new is None or (existing.kind, existing.name) != (new.kind, new.name):
         return False

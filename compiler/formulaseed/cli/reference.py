@@ -97,9 +97,9 @@ def _load_reference(
 ) -> Reference:
     """Return the reference that the options choose: of a schema file, a database or both, or of the restaurant.
 
-    A schema file overlays the reference of a database. Prints the parts of a database that formulas cannot use on
-    standard error. Raises `UsageError` for options that do not go together, `SeedError` for an invalid schema file or
-    seed, `DataError` for a file or database that cannot be read.
+    A schema file overlays the reference of a database; `root` and `custom_fields` name tables of the database. Prints
+    the parts of a database that formulas cannot use on standard error. Raises `UsageError` for options that do not go
+    together, `SeedError` for an invalid schema file or seed, `DataError` for a file or database that cannot be read.
     """
     if seed is not None and (schema is not None or database is not None):
         raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")

@@ -122,8 +122,8 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
 def _format_source(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
     """Return the formatted text of a file, with `sort` with the steps of a seed in dependency order.
 
-    Reports errors to `problems`; the text is of no use then. Raises `UsageError` if `sort` is set for a file that is no
-    seed.
+    `path` is None for standard input. Reports errors to `problems`; the text is of no use then. Raises `UsageError` if
+    `sort` is set for a file that is no seed.
     """
     kind = recognise_kind(source, _FORMATTED_KINDS, problems)
     if kind is None:
@@ -279,8 +279,9 @@ class _Compilation:
     def compile_file(self, seed: str) -> int:
         """Compile a file, and write, check or print its module and tests; return the exit status.
 
-        With --check the file may also be a generated module. Raises `SeedError` if the file has errors, `UnreadableError` if a
-        file cannot be read or written.
+        With --check the file may also be a generated module. Adds the module to `self.sources`; a second file with the
+        same module has status 1. Raises `SeedError` if the file has errors, `UnreadableError` if a file cannot be read
+        or written.
         """
         from formulaseed.backends.python.names import former_module_names, module_name
 

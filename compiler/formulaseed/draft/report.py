@@ -81,7 +81,10 @@ def _max_tokens(text: str) -> int:
 
 
 def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
-    """Return the report of a draft as Markdown, without empty sections."""
+    """Return the report of a draft as Markdown, without empty sections; writes no file.
+
+    `calls` are the calls of the session by name, whose costs the last section lists. Control characters become escapes.
+    """
     checked = result.checked
     trace = trace_sources(result)
     sentences = [sentence for sentence in result.task.sentences if not sentence.is_frame]

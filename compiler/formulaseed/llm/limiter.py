@@ -54,7 +54,10 @@ class AdaptiveLimiter:
         self._wake()
 
     async def reacquire(self) -> None:
-        """Leave the context and enter it again, which waits if the width has decreased meanwhile."""
+        """Leave the context and enter it again, which waits if the width has decreased meanwhile.
+
+        If the wait is cancelled, the task still counts as inside, and leaves the context as usual.
+        """
         await self.__aexit__()
         try:
             await self.__aenter__()

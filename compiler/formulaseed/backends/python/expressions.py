@@ -244,7 +244,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(checked) + 1)
 
     def _print_call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
-        """Print a call, of floats if `as_float`; deep arguments become parts, `float(2.5)` and `int(7)` literals."""
+        """Print a call, of floats if `as_float`; `float(2.5)` becomes `2.5`, and deep arguments become parts."""
         first = node.arguments[0]
         is_literal = isinstance(first, typed.Literal) and first.info.ty == node.info.ty
         # `float(2.5)` and `int(7)` are their arguments.

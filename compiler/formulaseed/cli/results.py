@@ -77,9 +77,10 @@ class Results:
     def choose(
         cls, out: str, form: Format | None, sort: str | None, trace: bool, evaluator: Evaluator, parameters: _Parameters
     ) -> Results:
-        """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal and JSON Lines elsewhere.
+        """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal, JSON Lines elsewhere.
 
-        Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work.
+        Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work;
+        `UnreadableError` for Parquet if pyarrow is not installed. With `trace` the format must be JSON Lines.
         """
         form = form or format_of(out, _SUFFIXES)
         if form is None:

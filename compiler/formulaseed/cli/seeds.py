@@ -365,10 +365,11 @@ def _format_arguments(name: str, target: str, out: Path, style: str | None = Non
 
 
 def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
-    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the exit status.
+    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
 
-    A file that was not generated is passed over, with status 0. Raises `SeedError` if the document has errors,
-    `UnreadableError` if one of the two cannot be read.
+    A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
+    rules. Raises `SeedError` if the document has errors, with `strict` or warnings, `UnreadableError` if a file cannot
+    be read.
     """
     from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
 

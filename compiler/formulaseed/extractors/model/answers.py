@@ -80,7 +80,7 @@ class UsageStats:
     def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Count an attempt that has ended, and its cost; the first attempt of a call also counts as a call.
 
-        A cost that is only a bound is added to `max_unknown_usd`, any other to `paid_usd`; both become None if the
+        A cost that is only a bound is added to `max_unknown_usd`, any other to `paid_usd`; the sum becomes None if the
         model has no price. `is_batch` takes the price of batches.
         """
         self.attempts += 1

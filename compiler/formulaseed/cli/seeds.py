@@ -368,8 +368,8 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
     """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
 
     A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
-    rules. Raises `SeedError` if the document has errors, with `strict` or warnings, `UnreadableError` if a file cannot
-    be read.
+    rules. Raises `SeedError` if the document has errors, or warnings if `strict`, and `UnreadableError` if a file
+    cannot be read.
     """
     from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
 

@@ -94,7 +94,10 @@ class DraftSession:
     calls: dict[str, Exchange] = field(default_factory=dict)
 
     def run(self) -> DraftResult:
-        """Run all stages and the repairs. Raises `FormulaSeedError` if one of the first three stages has no usable answer."""
+        """Run all stages and the repairs, each a call that may be paid, and return the result, which may have errors.
+
+        Raises `UnusableAnswer` if one of the first three stages has no usable answer, and what `self.ask` raises.
+        """
         values: dict[str, Json] = {"sentences": number_sentences(self.task)}
         conditions = self._ask(CONDITIONS, values)
         values |= {f"conditions.{key}": conditions[key] for key in _KEYS_FOR_LATER_STAGES if conditions[key]}

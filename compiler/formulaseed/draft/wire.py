@@ -99,7 +99,10 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
 
 
 def _choose_value_schema(key: Key) -> Schema:
-    """Return the schema of a key's value in an answer."""
+    """Return the schema of a key's value in an answer; a string for kinds that have no schema of their own.
+
+    A name that is not required may be an empty string, and a literal that is not required is a list that may be empty.
+    """
     if key.kind == "name" and not key.required:
         return _describe(_TEXT, "A step, or empty")
     if key.kind == "literal" and not key.required:

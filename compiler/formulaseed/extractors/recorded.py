@@ -202,7 +202,7 @@ class ExtractionRecorder:
                 answers.close()
 
     def _build_line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:
-        """Return the line of an extraction, without empty quotes and reasons, and with the text only if wanted."""
+        """Return the line of an extraction, without empty quotes and reasons; its text only with `with_text`."""
         optional = {
             "text": review.text if self._with_text else "",
             "fields": extraction.fields,

@@ -307,7 +307,10 @@ def _enable_write_ahead(db: sqlite3.Connection) -> None:
 
 
 def _migrate(db: sqlite3.Connection, target: int = len(MIGRATIONS)) -> None:
-    """Migrate a database to the version `target`, each step in a transaction, and mark the file as a store."""
+    """Migrate a database to the version `target`, each step in a transaction, and mark the file as a store.
+
+    Does nothing for a store of that version or a later one. Raises `sqlite3.Error` if the file cannot be written.
+    """
     while _read_pragma(db, "user_version") < target:
         with transaction(db):
             version = _read_pragma(db, "user_version")  # another process may have been faster

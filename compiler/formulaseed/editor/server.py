@@ -218,7 +218,10 @@ def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
 
 
 def _list_outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-    """Return the names that the seed defines as flat symbols: fields, and variables for all others."""
+    """Return the names that the seed defines as flat symbols, in its order.
+
+    Extraction, meta and context fields have the kind of fields, parameters and steps that of variables.
+    """
     uri = params.text_document.uri
     symbols = []
     for symbol in server.seed(uri).outline():

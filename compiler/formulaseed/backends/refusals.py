@@ -48,9 +48,10 @@ def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
 
 
 def _list_node_constructs(node: typed.Expr) -> list[Construct]:
-    """Return the rows of tables that a node uses itself, with repetitions. Its operands are not searched.
+    """Return the function, aggregate or operators that a node uses itself, with repetitions.
 
-    A chained comparison uses several operators; literals, names, conditional expressions and lists use no row.
+    Its operands are not searched. A chained comparison uses several operators; literals, names, conditional expressions
+    and lists use nothing.
     """
     match node:
         case typed.Call(name):

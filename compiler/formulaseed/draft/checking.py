@@ -27,6 +27,7 @@ class Defects(NamedTuple):
     unsourced: int
 
     def __str__(self) -> str:
+        """Return the numbers for people: `2 errors, 1 part without a sentence`; errors also if there are none."""
         parts = [number_of(self.errors, "error")]
         if self.partial:
             parts.append(f"{number_of(self.partial, 'place')} that may have no value")

@@ -206,7 +206,7 @@ class ExpressionPrinter:
         return before, flat
 
     def _prepend_parts(self, before: list[Printed], printed: Printed) -> Printed:
-        """Print `(part := …, operation on part)[-1]`, and remember its parts; return `printed` itself if there are none."""
+        """Print `(part := …, operation on part)[-1]`, and remember its parts; `printed` itself if `before` is empty."""
         if not before:
             return printed
         parts = [*before, printed]

@@ -150,7 +150,10 @@ class _Checker:
             self._define_name(statement, name.name, self.imports)
 
     def _define_fields(self, body: list[ast.stmt]) -> None:
-        """Add the fields of a class to `self.fields`. Raises `_Foreign` for a private, repeated or frame's name."""
+        """Add the fields of a class to `self.fields`.
+
+        Raises `_Foreign` for a name that begins with `_`, is in `FRAME_NAMES`, or is declared twice.
+        """
         own_fields: set[str] = set()
         for statement in body:
             match statement:

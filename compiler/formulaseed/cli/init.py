@@ -36,7 +36,7 @@ def init(folder: str, example: str | None) -> None:
     templates = resource_folder("templates") / "init"
     files = {root / file: templates / _TEMPLATES.get(file, file) for file in _FILES}
     if example is not None:
-        files |= _example_files(root, example)
+        files |= _list_example_files(root, example)
     existing = [str(path) for path in files if path.exists()]
     if existing:
         raise UnreadableError(f"cannot write {', '.join(existing[:3])}: it exists already; nothing is written")
@@ -53,7 +53,7 @@ def init(folder: str, example: str | None) -> None:
     say(f"try: {change_folder}formulaseed run generated/my_policy.py --contexts data/contexts.jsonl", err=True)
 
 
-def _example_files(root: Path, name: str) -> dict[Path, Path]:
+def _list_example_files(root: Path, name: str) -> dict[Path, Path]:
     """Return the files of an example and its data by the paths that they get under `root`.
 
     Raises `UsageError` if there is no example of this name.

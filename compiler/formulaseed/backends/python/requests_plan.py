@@ -52,7 +52,7 @@ def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool)
     Equal evidence is planned once. Requests without a gold restaurant are left out of `gold`.
     """
     keys: dict[Evidence, Code] = {}
-    condition_lines = _condition_lines(program, keys, bare=bare)
+    condition_lines = _print_conditions(program, keys, bare=bare)
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [
         Code(f"{literal(request.id)}: {literal(request.gold_restaurant)}")
@@ -66,11 +66,11 @@ def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool)
         "sha256": literal(sha256),
         "gold": gold,
         "conditions": condition_lines,
-        "requests": [_request_line(request, keys, bare=bare) for request in program.requests],
+        "requests": [_print_request(request, keys, bare=bare) for request in program.requests],
     }
 
 
-def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
+def _print_conditions(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
     """Return the entry of each distinct piece of evidence, and add the evidence with its key, a literal, to `keys`.
 
     The first request that uses the evidence decides its key and place. Each has a comment, except evidence of
@@ -93,7 +93,7 @@ def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: boo
     return lines
 
 
-def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
+def _print_request(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
     """Return the entry of a request, below a comment with its text, or else its shorthand, unless `bare`."""
     entry = Code(f"{literal(request.id)}: {_print_node(request.structure, keys)},")
     if bare:
@@ -157,7 +157,10 @@ def _print_evidence(evidence: Evidence) -> Code:
 
 
 def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
-    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does."""
+    """Print the keyword arguments that differ from the defaults, each after a comma; empty if none does.
+
+    A `social_filter` of None is the default: all reviewers count.
+    """
     options = ""
     if min_matches != 1:
         options += f", min_matches={min_matches}"
@@ -167,8 +170,10 @@ def _print_options(min_matches: int, social_filter: SocialFilter | None) -> str:
 
 
 def _print_people(social_filter: SocialFilter) -> Code:
+    """Print the pair of a social filter: the names of the friends, and the number of hops from them."""
     return Code(f"({_print_strings(social_filter.friends)}, {social_filter.hops})")
 
 
 def _print_strings(strings: tuple[str, ...]) -> Code:
+    """Print strings as a tuple of literals."""
     return Code(tuple_text([literal(text) for text in strings]))

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 @validate_arguments
 def check(seed: SeedLike | FormulaSeed) -> list[Diagnostic]:
-    """Return every diagnostic of a seed (errors, warnings and notes) in the order of the file.
+    """Return every diagnostic of a seed (errors, warnings and notes) in the order of the file; an empty list if none.
 
-    Raises `DataError` if the file cannot be opened.
+    Raises `DataError` if the file cannot be opened. Errors in the seed are returned, not raised.
     """
     if isinstance(seed, FormulaSeed):
         return list(seed.diagnostics)
@@ -93,10 +93,11 @@ def explain(
     """Explain why a restaurant got its verdict, and what would change it.
 
     Rows and context are JSON values as `Evaluator.evaluate` takes them; a row may also have the review's `text` and the
-    extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules. With
-    `duplicates="first"` the first of the rows with the same `review_id` counts; otherwise they are refused. `evaluator` saves
-    compiling the seed again. Raises `SeedError`, and `DataError` for input that the seed does not allow; if a step cannot be
-    computed, the explanation has an `error`.
+    extractor's `quotes` by field. `output` is the output to explain, by default the last that chooses by rules.
+    `parameters` are the seed's by name; those left out have their defaults. With `duplicates="first"` the first of the
+    rows with the same `review_id` counts; otherwise they are refused. `evaluator` saves compiling the seed again.
+    Raises `SeedError`, and `DataError` for input that the seed does not allow; if a step cannot be computed, the
+    explanation has an `error`.
     """
     from formulaseed.explanation.explainer import Explainer
 
@@ -122,13 +123,14 @@ def score(
     trace: bool = False,
     duplicates: Duplicates = "fail",
 ) -> Any:
-    """Score whole tables: a row for each relevant review, a context for each restaurant; return a `pyarrow.Table` of results.
+    """Score whole tables: a row for each relevant review, a context for each restaurant; return a table of results.
 
-    Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or readers, pandas or polars frames, or
-    DuckDB relations. The engine `python` takes nested rows only, as JSON Lines or as objects, and no `contexts`. Restaurants
-    that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate review, unless
-    `duplicates` is `"first"`: then the first counts. Raises `SeedError`, and `DataError` for columns that do not fit the seed,
-    before anything runs.
+    The result is a `pyarrow.Table`. Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or
+    readers, pandas or polars frames, or DuckDB relations. The engine `python` takes nested rows only, as JSON Lines or
+    as objects, and no `contexts`. With `trace` results have every step's value, and the rows behind each aggregate.
+    Restaurants that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate
+    review, unless `duplicates` is `"first"`: then the first counts. Raises `SeedError`, `DataError` for columns that do
+    not fit the seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
@@ -201,6 +203,7 @@ def requests_evaluator(analysis: RequestsAnalysis, requests: Sequence[Request]) 
     evidence = program.evidence()
 
     def evaluate(place: Restaurant, known: Background) -> RequestValues:
+        """Return the values of the requests and of their evidence for one restaurant."""
         conditions = module.conditions(place, known)
         return RequestValues(module.requests(conditions), dict(zip(evidence, conditions.values(), strict=True)))
 

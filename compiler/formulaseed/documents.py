@@ -148,7 +148,10 @@ def analyse(seed: SeedLike) -> SeedAnalysis:
 
 
 def analyse_text(source: Source) -> SeedAnalysis:
-    """Analyse the text of a seed, whatever file it comes from; every problem is in the result's diagnostics."""
+    """Analyse the text of a seed, whatever file it comes from; every problem is in the result's diagnostics.
+
+    No file is read, and nothing is raised for a text that is not a seed.
+    """
     problems = Problems()
     return run(SEED, read_text(source, None, problems), problems)
 
@@ -195,13 +198,19 @@ def recognise_kind(source: Source, kinds: tuple[str, ...], problems: Problems) -
 
 
 def analyse_rules(file: str | os.PathLike[str], reference: ReferenceLike | None = None) -> SeedAnalysis:
-    """Analyse a file of rules; a file of another kind is reported. Raises `UnreadableError` if the file cannot be opened."""
+    """Analyse a file of rules; every problem is in the result's diagnostics, also if the file is of another kind.
+
+    `reference` is chosen as by `analyse_file`. Raises `UnreadableError` if the file cannot be opened.
+    """
     problems = Problems()
     return run(_rules_kind(reference), read_document(file, "rules", problems), problems)
 
 
 def analyse_formula(text: str, reference: Reference) -> SeedAnalysis:
-    """Analyse one formula over the fields of `reference`. Raises `FormulaSeedError` if `text` is not a string."""
+    """Analyse one formula over the fields of `reference`; every problem is in the result's diagnostics.
+
+    Raises `FormulaSeedError` if `text` is not a string.
+    """
     from formulaseed.reference.kind import formula_kind
 
     if not isinstance(text, str):
@@ -370,8 +379,8 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
 def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
-    Raises `SeedError` if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no
-    such target.
+    `formatted` splits lines that are too long. Raises `SeedError` if the seed has errors or the target does not support
+    a part of it, `FormulaSeedError` if there is no such target, `UnreadableError` if the file cannot be opened.
     """
     return compile(load_seed(seed), target, formatted=formatted)
 

@@ -93,7 +93,8 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
     """Run a block that imports the packages of an optional extra, and name the extra if one is missing.
 
     `purpose` is the subject of the message, such as "reading a database". Raises `MissingExtraError` if a package
-    cannot be imported; a missing module of formulaseed itself is not caught.
+    cannot be imported, with the reason if it is installed; a missing module of formulaseed itself stays an
+    `ImportError`.
     """
     try:
         yield
@@ -109,5 +110,5 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Return the operating system's words for the error, without the file's name if possible."""
+    """Return the operating system's words for the error, without the file's name; the whole message if it has none."""
     return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -134,7 +134,7 @@ class Budget:
 
     @contextmanager
     def allow(self, size: int) -> Iterator[None]:
-        """Let the block take `size` units in all; an outer block's rest is in force again afterwards."""
+        """Give the block `size` units to take in all; afterwards the rest of an outer block is in force again."""
         token = self._left.set([size])
         try:
             yield

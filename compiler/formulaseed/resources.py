@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 
 @cache
 def resource_folder(name: str) -> Path:
-    """Return the folder `grammar`, `templates`, `tasks` or `examples`.
+    """Return the folder `grammar`, `templates`, `tasks` or `examples`; it need not exist.
 
     The checkout takes precedence, because an editable install may contain an outdated copy.
     """
@@ -21,5 +21,5 @@ def resource_folder(name: str) -> Path:
 
 
 def read_resource(folder: str, name: str) -> str:
-    """Return the text of the file `name` in the resource folder `folder`."""
+    """Return the text of the file `name` in the resource folder `folder`. Raises `OSError` if it cannot be read."""
     return (resource_folder(folder) / name).read_text(encoding="utf-8")

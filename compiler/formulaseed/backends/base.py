@@ -67,7 +67,7 @@ class Backend(Protocol):
 
     @abstractmethod
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
-        """Return the output, and the first problem that its verification finds; None in place of it if there is no problem.
+        """Return the output, and the first problem that its verification finds, or None if there is no problem.
 
         `formatted` says that lines which are too long are split.
         """
@@ -78,6 +78,6 @@ class Backend(Protocol):
 
 
 def load_backend(target: str) -> Backend:
-    """Return the backend of `target`, one of the `TARGETS`, and import its module."""
+    """Import the module of the backend of `target`, and return the backend. Raises `KeyError` for an unknown target."""
     module = import_module(TARGETS[target])
     return cast(Backend, module.BACKEND)

@@ -19,7 +19,10 @@ OPERATIONS = {nodes.Filter: "define_filter", nodes.Lookup: "lookup", nodes.Const
 
 
 def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
-    """Return a diagnostic for each place with a construct that the target does not support, step by step."""
+    """Return a diagnostic for each place with a construct that the target does not support, step by step.
+
+    Returns an empty list if the target supports the whole program. Raises `KeyError` for an unknown target.
+    """
     unsupported = load_backend(target).unsupported
     return [
         catalogue.construct_not_supported(span, target, *construct)
@@ -30,9 +33,10 @@ def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
 
 
 def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
-    """Yield each use of a row of a table in a step, with its place: first the step's operation, then its expressions.
+    """Yield each construct that a step uses, with its place: the step's operation, then those of its expressions.
 
-    Only the operations in `OPERATIONS` are yielded as such.
+    Constructs are functions, aggregates, operators, and the operations in `OPERATIONS`; other operations are not
+    yielded.
     """
     operation = OPERATIONS.get(type(step.operation))
     if operation is not None:
@@ -44,9 +48,10 @@ def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:
 
 
 def _list_node_constructs(node: typed.Expr) -> list[Construct]:
-    """Return the rows of tables that a node uses itself, with repetitions. Its operands are not searched.
+    """Return the function, aggregate or operators that a node uses itself, with repetitions.
 
-    A chained comparison uses several operators; literals, names, conditional expressions and lists use no row.
+    Its operands are not searched. A chained comparison uses several operators; literals, names, conditional expressions
+    and lists use nothing.
     """
     match node:
         case typed.Call(name):

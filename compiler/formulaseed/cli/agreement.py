@@ -97,7 +97,11 @@ def agreement(
 def _print_json(
     agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure] | None, outputs: VerdictAgreement | None
 ) -> None:
-    """Print the results as JSON: a list of the fields if there is nothing else, otherwise an object of sections."""
+    """Print the results as JSON on standard output: the list of fields alone, or an object of sections.
+
+    `measures` are those of the trained extractor, `outputs` the agreement of verdicts. If both are None, only the list
+    of fields is printed; otherwise a section that is None is left out.
+    """
     sections: dict[str, Any] = {"fields": [asdict(field) for field in agreements]}
     if measures is not None:
         sections["trained"] = [asdict(field) for field in measures]
@@ -109,7 +113,10 @@ def _print_json(
 def _print_tables(
     title: str, agreements: Sequence[FieldAgreement], measures: Sequence[FieldMeasure], outputs: VerdictAgreement | None
 ) -> None:
-    """Print a table of the fields under `title`, one of the trained fields if there are any, and one of the outputs."""
+    """Print a table of the fields under `title`, one of the trained fields if there are any, and one of the outputs.
+
+    The last table is left out if `outputs` is None.
+    """
     from formulaseed.extractors.agreement import render_agreement
 
     show(f"{title}\n\n{render_agreement(agreements)}")
@@ -127,8 +134,8 @@ def _predict(
 ) -> Iterator[ComparedRestaurant]:
     """Yield each restaurant with those of its reviews that have both a recorded extraction and a prediction.
 
-    Adds restaurants that cannot be read to `failures`, and reviews that the lexical extractor cannot extract. Other
-    predictors may lack a review.
+    Adds restaurants that cannot be read to `failures`, and reviews that the lexical extractor cannot extract. A review
+    that another predictor does not answer, or with no text to extract from, is left out without a failure.
     """
     from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
 

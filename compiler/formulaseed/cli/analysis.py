@@ -36,7 +36,7 @@ _output_option = click.option("--output", metavar="NAME", help="The output to lo
 
 
 def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
-    """Print the result of a command in the format `form`: text, markdown, html or json."""
+    """Print the result of a command on standard output in the format `form`: text, markdown, json or html."""
     if form == "json":
         emit_json(document.json)
     elif form == "text":
@@ -48,9 +48,10 @@ def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
 
 
 def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:
-    """Load a seed and the values of `--param` options, or None without them; report the seed's warnings.
+    """Load the seed at `path`, and parse its `--param` options; the parameters are None if there are no options.
 
-    Raises `UsageError` for parameters that the seed does not declare.
+    Prints the number of warnings on standard error. Raises `SeedError` if the seed has errors, `UnreadableError` if the
+    file cannot be opened, `UsageError` for parameters that the seed does not declare or allow.
     """
     seed = load_seed(path)
     report_warnings(seed)
@@ -147,7 +148,10 @@ class _Percent(click.ParamType[float]):
     name = "percent"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number of percent. Raises `BadParameter` if `value` is no share."""
+        """Return the number of percent: 10.0 for both `10%` and `10`.
+
+        Raises `BadParameter` if `value` is no number, or not over 0 and at most 1000.
+        """
         try:
             percent = float(str(value).removesuffix("%"))
         except ValueError:

@@ -74,7 +74,11 @@ class _Check:
     strict: bool
 
     def run(self) -> int:
-        """Check all files, print their problems, and return the exit status."""
+        """Check all files, print their problems, and return the highest exit status of a file.
+
+        Resets `self.diagnostics`, and `self.explained`, the codes whose explanation has been printed. A file that
+        cannot be read is reported on standard error; the next file is checked.
+        """
         self.diagnostics: list[Diagnostic] = []
         self.explained = set[str]()  # codes whose explanation has been printed
         status = process_files(self.files, self._check_file)
@@ -82,7 +86,12 @@ class _Check:
         return status
 
     def _check_file(self, file: str) -> int:
-        """Check a file, with --fix after fixing it, and print its problems if people read them; return the exit status."""
+        """Check a file, with --fix after fixing it, print its problems, and return its exit status.
+
+        The status is 1 if the file has errors, with --strict also if it has warnings. Adds the diagnostics to
+        `self.diagnostics`; prints them now only in the format for people. With --diff only prints the changes that
+        fixes would make. Raises `UnreadableError` if the file cannot be opened or written.
+        """
         analysis = analyse_file(file, self.reference, benchmark=self.benchmark)
         if self.diff:
             return _print_changes(analysis, fixed(analysis))
@@ -95,7 +104,10 @@ class _Check:
         return 1 if any(d.severity == "error" for d in diagnostics) else 0
 
     def _select(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
-        """Return the diagnostics to print: errors alone, or all but the notes; tools get notes too and filter themselves."""
+        """Return the diagnostics to print: only errors with --errors-only, otherwise all; notes only with --notes.
+
+        JSON and SARIF have the notes without --notes, as tools filter for themselves.
+        """
         if self.errors_only:
             return [d for d in diagnostics if d.severity == "error"]
         return [d for d in diagnostics if self.notes or self.form in ("json", "sarif") or d.severity != "note"]
@@ -113,7 +125,10 @@ class _Check:
         say(line)
 
     def _print_all(self) -> None:
-        """Print the statistics, or the diagnostics of all files in a format for tools; nothing in the format for people."""
+        """Print the statistics, or the diagnostics of all files in a format for tools.
+
+        Without --statistics the format for people prints nothing here: `_print_file` has printed it already.
+        """
         selected = self._select(self.diagnostics)
         if self.statistics:
             numbers = Counter(d.code for d in (selected if self.errors_only else self.diagnostics))
@@ -132,8 +147,9 @@ class _Check:
 def _write_fixed(analysis: Analysis[Any, Any], after: Analysis[Any, Any]) -> Analysis[Any, Any]:
     """Write the fixed text to the document's file, and return `after`, the analysis of that text.
 
-    Without a file nothing is written and `analysis` is returned. The numbers of fixed and remaining errors are reported on
-    standard error.
+    If `after` is `analysis` itself, nothing was fixed and nothing is written. Without a file nothing is written and
+    `analysis` is returned. If `analysis` has errors, the numbers of fixed and remaining errors are printed on standard
+    error. Raises `UnreadableError` if the file cannot be written.
     """
     path = analysis.document.path
     if path is None:
@@ -165,7 +181,10 @@ def _print_changes(analysis: Analysis[Any, Any], after: Analysis[Any, Any]) -> i
 
 
 def _describe_rest(after: Analysis[Any, Any]) -> str:
-    """Return the end of a message: the errors that remain, as none of them has a safe fix; empty without errors."""
+    """Return the end of a message: the first places of errors that remain, as they have no safe fix.
+
+    Returns an empty string without errors.
+    """
     places = [f"{d.code} at {d.line}:{d.column}" for d in after.diagnostics if d.severity == "error"]
     if not places:
         return ""
@@ -176,10 +195,13 @@ def _describe_rest(after: Analysis[Any, Any]) -> str:
 
 
 def _watch(files: Sequence[str], check_all: Callable[[], int]) -> NoReturn:
-    """Clear the screen and call `check_all`, now and whenever one of the files has changed, until the user interrupts."""
+    """Clear the screen and call `check_all`, now and whenever one of the files has changed, until interrupted.
+
+    Looks at the files at regular intervals; a file that appears or disappears has changed, too.
+    """
     last: list[tuple[int, int, int] | None] = []
     while True:
-        stamps = [_stamp(Path(file)) for file in files]
+        stamps = [_read_stamp(Path(file)) for file in files]
         if stamps != last:
             click.clear()
             check_all()
@@ -188,8 +210,11 @@ def _watch(files: Sequence[str], check_all: Callable[[], int]) -> NoReturn:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return the inode, size and time of a file, which change when it is written or replaced; None if there is no file."""
+def _read_stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return the inode, size and time of a file, which change when it is written or replaced.
+
+    Returns None if the file cannot be found or looked at.
+    """
     try:
         status = path.stat()
     except (OSError, ValueError):

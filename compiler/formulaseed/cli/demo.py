@@ -57,11 +57,11 @@ def demo(name: str, out: str) -> None:
     warnings = summarize(seed.diagnostics)
     show(f"   {len(source.splitlines())} lines of Python; {warnings or 'no warnings'}")
     show("\n2. The module, from where the trust score is computed\n")
-    show(_excerpt(source))
+    show(_cut_excerpt(source))
     show(f"\n3. Run it on the restaurants of {_short(contexts)}, with extractions written by hand\n")
     explanations, page = _explain_restaurants(seed, source, contexts, extractions)
     explanations.sort(key=lambda explanation: -float(explanation.outputs.get(_SCORE) or 0))
-    show(_table(explanations))
+    show(_format_table(explanations))
     nearest = min((e for e in explanations if e.changes), key=lambda explanation: explanation.changes[0].number)
     show(f"\n4. Why {build_title(nearest).text}\n")
     show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
@@ -94,7 +94,7 @@ def _short(path: Path) -> str:
     return "/".join(path.parts[-3:] if path.parts[-3] == "tasks" else path.parts[-2:])
 
 
-def _excerpt(source: str) -> str:
+def _cut_excerpt(source: str) -> str:
     """Return the lines of the module's source that compute the trust score."""
     lines = source.splitlines()
     first = next(i for i, line in enumerate(lines) if line.lstrip().startswith("for incident_severity"))
@@ -105,7 +105,10 @@ def _excerpt(source: str) -> str:
 def _explain_restaurants(
     seed: FormulaSeed, source: str, contexts: Path, extractions: Path
 ) -> tuple[list[Explanation], str]:
-    """Run the module `source` on the example restaurants; return each explanation, and the HTML of the report."""
+    """Run the module `source` on the example restaurants; return each explanation, and the HTML of the report.
+
+    Restaurants that fail are printed on standard error, and have no explanation.
+    """
     explainer = Explainer(seed.program, Evaluator(module_from_source(source, "demo")))
     extractor = RecordedExtractor(fields_of(seed.program), read_lines(str(extractions)))
     with report_failures() as failures:
@@ -116,7 +119,7 @@ def _explain_restaurants(
     return explanations, page.html
 
 
-def _table(explanations: list[Explanation]) -> str:
+def _format_table(explanations: list[Explanation]) -> str:
     """Return a table with the scores and the verdict of each restaurant."""
     rows: list[tuple[str, ...]] = [("restaurant", "reviews", "incidents", "trust", "risk", "verdict")]
     for explanation in explanations:

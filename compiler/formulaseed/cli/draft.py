@@ -117,12 +117,12 @@ def _read_policy(task: str) -> Task:
     if kind is not None and kind.name not in ("markdown", "text", "yaml"):  # front matter looks like YAML
         raise UnreadableError(f"cannot read {task}: it is {kind.noun}, not a policy in words; {kind.help.format(task)}")
     try:
-        return read_task(data, _default_task_name(task))
+        return read_task(data, _choose_task_name(task))
     except DataError as error:
         raise error.at(task) from None
 
 
-def _default_task_name(task: str) -> str:
+def _choose_task_name(task: str) -> str:
     """Return the stem of the file, or its folder's name if the stem is "task"; "task" if that is no valid task name."""
     path = Path(task).absolute()
     name = path.parent.name if path.stem == "task" else path.stem

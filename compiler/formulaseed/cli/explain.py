@@ -103,8 +103,10 @@ def _open_explanations(
 ) -> Iterator[_Explanations]:
     """Provide explanations of the restaurants in the lines of `rows` that `select` chooses.
 
-    They are computed as the block iterates, with progress on standard error; failures are reported at the end of the block.
-    Raises `UsageError` for options that do not fit the seed.
+    They are computed as the block iterates, with progress on standard error unless `quiet`; failures are printed at the
+    end of the block. `output` is the output to explain, by default the last that chooses by rules; `allow_edited`
+    permits a module that is not as compiled. Raises `DataError` if there is no such output, and as `load` and
+    `parameters_of` do.
     """
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
@@ -115,6 +117,7 @@ def _open_explanations(
         explanations = explain_all(explainer, restaurants, parameters, failures)
 
         def count_explanations() -> Iterator[Explanation]:
+            """Yield the explanations as they are computed, and count each on the progress bar."""
             for explanation in explanations:
                 yield explanation
                 bar.advance(lambda: "explained")
@@ -123,9 +126,10 @@ def _open_explanations(
 
 
 def _select_line(lines: Iterator[InputLine], business_id: str | None) -> Iterator[InputLine]:
-    """Yield the first line of the restaurant with this id, or without an id the only line.
+    """Yield the first line of the restaurant with the id `business_id`, or if that is None the only line.
 
-    Prints a warning if other lines have the same id. Raises `UsageError` if there is no such line, or several without an id.
+    Reads all lines, and prints a warning if others have the same id. Raises `UsageError` if no line has the id, or
+    there are several lines and no id. No lines and no id yield nothing.
     """
     first: InputLine | None = None
     ids: list[str] = []

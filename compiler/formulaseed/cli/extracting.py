@@ -64,7 +64,8 @@ def choose_rows_format(
 ) -> RowsFormat:
     """Return the format of the rows in the file `out`: `form`, else by its suffix, else JSON Lines.
 
-    Raises `UsageError` as `format_of` and `require_parquet` do.
+    Raises `UsageError` for a suffix without a format, and for Parquet on a terminal or with the suffix `.gz`;
+    `UnreadableError` if pyarrow is not installed. The message names `option`, and ends with `alternative`.
     """
     rows_form = form or format_of(out, ROWS_SUFFIXES, option, alternative) or "jsonl"
     if rows_form == "parquet":
@@ -95,8 +96,9 @@ class Job:
     ) -> Iterator[Callable[[ExtractedRestaurant], ExtractedRestaurant]]:
         """Open a file of rows, and provide a function that writes a restaurant's line and returns the restaurant.
 
-        A restaurant whose line cannot be written is returned as a failed one and added to `failures`. If `path` is None, the
-        function only returns the restaurant.
+        A restaurant whose line cannot be written is returned as a failed one and added to `failures`. If `path` is
+        None, the function only returns the restaurant. Raises `UnreadableError` if the file cannot be written or is an
+        input.
         """
         if path is None:
             yield lambda restaurant: restaurant
@@ -110,7 +112,10 @@ class Job:
 
     @contextlib.contextmanager
     def _open_lines(self, file: Any, form: RowsFormat) -> Iterator[Callable[[dict[str, Any]], None]]:
-        """Provide a function that writes a line, a JSON object, to an open file in the format `form`."""
+        """Provide a function that writes a line, a JSON object, to an open file in the format `form`.
+
+        Parquet is complete only at the end of the block.
+        """
         if form == "jsonl":
             yield partial(write_line, file)
             return
@@ -144,8 +149,9 @@ def make_job(
 ) -> Job:
     """Check the options that `run` and `extract` share, load the seed, and return the job.
 
-    With `dry_run` print the estimated calls and costs, and exit the command with status 0. `outputs` are the files to write, by
-    option. Raises `UsageError` for options that do not go together, `UnreadableError` if a package of the extractor is missing.
+    With `dry_run` print the estimated calls and costs, and exit the command with status 0. `outputs` are the files to
+    write, by option. Raises `UsageError` for options that do not go together, `UnreadableError` if a package of the
+    extractor is missing or the seed cannot be opened, `SeedError` if the seed has errors.
     """
     extractor_choice = make_extractor(extractor, {**extractor_values, "sample": sample, "sample_seed": sample_seed})
     # the cascade draws its own sample
@@ -192,8 +198,9 @@ class RunningJob:
 def start_job(job: Job) -> Iterator[RunningJob]:
     """Open the job's extractor for a block that does the work; at its end report failures, counts and costs.
 
-    A signal during the block ends the block, and `status` becomes the signal's exit status; the command continues after the
-    block. A signal before the block ends the command.
+    If the extractor asks a model, a signal during the block ends the block, and `status` becomes the signal's exit
+    status; the command continues after the block. A signal before the block ends the command. After the block `status`
+    says whether anything failed. Costs are reported also after an exception.
     """
     notify = partial(say, err=True)
     failures = Failures()
@@ -227,7 +234,7 @@ def start_job(job: Job) -> Iterator[RunningJob]:
     finally:
         # costs are reported however the run ends
         if extractor is not None and (is_done or job.extractor.asks_model):
-            for line in _closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
+            for line in _list_closing_lines(extractor, counts, failures, is_interrupted=bool(status)):
                 notify(line)
     if running is None:
         finish(status)
@@ -236,7 +243,10 @@ def start_job(job: Job) -> Iterator[RunningJob]:
 
 @contextlib.contextmanager
 def _open_recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
-    """Provide the extractor, wrapped so that it also writes its extractions to the file of --extractions-out, if any."""
+    """Provide the extractor, wrapped so that it also writes its extractions to the file of --extractions-out, if any.
+
+    Closes the file at the end of the block. Raises `UnreadableError` if the file cannot be written or is an input.
+    """
     if job.extractions_out is None:
         yield extractor
         return
@@ -244,10 +254,13 @@ def _open_recorder(job: Job, extractor: OpenExtractor) -> Iterator[Extractor]:
         yield ExtractionRecorder(extractor, file, with_text=job.with_text)
 
 
-def _closing_lines(
+def _list_closing_lines(
     extractor: OpenExtractor, counts: ResultCounts, failures: Failures, *, is_interrupted: bool
 ) -> Iterator[str]:
-    """Yield the lines for the end of a run: doubts, why it ended early, the extractor's summary, the counts, the costs."""
+    """Yield the lines for the end of a run: doubts, why it ended early, the extractor's summary, the counts, the costs.
+
+    If `is_interrupted`, doubts, the number of unanswered calls and the summary are left out.
+    """
     advice = "run the same command to"
     if extractor.doubt and not is_interrupted:
         yield f"warning: {extractor.doubt}"
@@ -266,7 +279,10 @@ def _closing_lines(
 
 
 def _check_outputs(outputs: Mapping[str, str | None]) -> None:
-    """Raise `UsageError` if two options name the same file to write, or both standard output."""
+    """Raise `UsageError` if two options name the same file to write, or both standard output.
+
+    `outputs` are the files by option; None is an option that was not passed.
+    """
     options: dict[str, str] = {}
     for option, path in outputs.items():
         if path is not None:

@@ -27,7 +27,7 @@ def extractor_options() -> list[Decorator]:
         for name, field in import_options(extractor).model_fields.items()
         if name not in _SHARED_OPTIONS
     }
-    return [_option(name, field) for name, field in fields.items()]
+    return [_make_option(name, field) for name, field in fields.items()]
 
 
 def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOptions:
@@ -50,8 +50,12 @@ def make_extractor(extractor: str, values: Mapping[str, Any]) -> ExtractorOption
     return options(**{name: values[name] for name in options.model_fields if values.get(name) is not None})
 
 
-def _option(name: str, field: FieldInfo) -> Decorator:
-    """Return the decorator that adds the option for a field of the extractors' models to a command."""
+def _make_option(name: str, field: FieldInfo) -> Decorator:
+    """Return the decorator that adds the option for a field of the extractors' models to a command.
+
+    Its help begins with the names of the extractors that have the field, unless several share an option of another
+    panel.
+    """
     classes = find_extractors_with(name)
     panel = classes[0].find_panel(name)
     help = field.description or ""
@@ -59,12 +63,12 @@ def _option(name: str, field: FieldInfo) -> Decorator:
         help = f"{', '.join(owner.name for owner in classes)}: {help[0].lower()}{help[1:]}"
     if field.annotation is bool:
         return panel_option(panel, flag_of(name), help, is_flag=True)
-    kind, metavar = _type_of(field)
+    kind, metavar = _choose_type(field)
     default = None if field.is_required() else field.default
     return panel_option(panel, flag_of(name), help, type=kind, metavar=metavar, default=default)
 
 
-def _type_of(field: FieldInfo) -> tuple[Any, str | None]:
+def _choose_type(field: FieldInfo) -> tuple[Any, str | None]:
     """Return the type of an option for click, with its bounds, and the metavar in the help, or None for click's default."""
     annotation: Any = field.annotation
     alternatives = [member for member in get_args(annotation) if member is not types.NoneType]

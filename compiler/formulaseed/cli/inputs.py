@@ -43,17 +43,18 @@ class Loaded:
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:
-    """Load a seed or a generated module, and print warnings about it on standard error.
+    """Load a seed, or a generated module if `path` ends in `.py`, and print warnings about it on standard error.
 
-    With `strict` its evaluator refuses rows with unknown extractions or metadata. Raises `SeedError` for a seed with errors,
-    and `UnreadableError` for a file that cannot be opened and, without `allow_edited`, for a module that is not as compiled.
+    With `strict` its evaluator refuses rows with unknown extractions or metadata. Raises `SeedError` for a seed with
+    errors, `UnreadableError` for a file that cannot be opened and, without `allow_edited`, for a module that is not as
+    compiled. A module is loaded even if its seed is missing or has changed.
     """
     if Path(path).suffix != ".py":
         seed = load_seed(path)
         report_warnings(seed)
         return Loaded(load_evaluator(seed, strict=strict), seed)
     file = load_module(Path(path))
-    seed_path = _relative_path(file.seed_path)
+    seed_path = _shorten_path(file.seed_path)
     if file.fault and not allow_edited:
         raise UnreadableError(f"{path} {file.fault}: compile {seed_path or 'its seed'} again, or pass --allow-edited")
     if file.fault:
@@ -73,7 +74,7 @@ def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Load
     return Loaded(file.evaluator(strict=strict), file.seed, absence)
 
 
-def _relative_path(path: Path | None) -> str:
+def _shorten_path(path: Path | None) -> str:
     """Return a path relative to the working directory if it is inside; an empty string for None."""
     if path is None:
         return ""
@@ -84,7 +85,8 @@ def _relative_path(path: Path | None) -> str:
 def parameters_of(evaluator: Evaluator, options: tuple[str, ...]) -> dict[str, Any] | None:
     """Parse the values of `--param` options, `NAME=VALUE`, to a dictionary; None without options.
 
-    Raises `UsageError` for another form, a duplicate name, or a value that the seed does not allow.
+    A value that is not JSON is a string. Raises `UsageError` for another form, a duplicate name, or a value that the
+    seed does not allow.
     """
     if not options:
         return None
@@ -109,7 +111,8 @@ def parameters_of(evaluator: Evaluator, options: tuple[str, ...]) -> dict[str, A
 def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:
     """Read prices from the file `path`, by default those of this version.
 
-    Raises `UsageError` if costs are limited by `max_usd` but there is no price of the model.
+    Raises `UsageError` if costs are limited by `max_usd` but there is no price of the model, `UnreadableError` if the
+    file cannot be read, `DataError` if it is not a file of prices.
     """
     from formulaseed.llm.prices import read_prices
 

@@ -88,7 +88,10 @@ class _LazyGroup(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a command and return the command; None if there is no command of this name."""
+        """Import the module of a command and return the command; None if there is no command of this name.
+
+        While a shell completes a command line, the command's parameters for files complete paths.
+        """
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(f"formulaseed.cli.{_MODULES.get(cmd_name, cmd_name)}")
@@ -132,7 +135,11 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line of this process, and exit with the status of the command."""
+    """Run the command line of this process, and exit with the status of the command.
+
+    Errors are printed on standard error, without a traceback unless FORMULASEED_DEBUG is 1. The status is 2 for usage
+    errors, unreadable files and output that cannot be written, 1 for other errors, 130 after an interruption.
+    """
     # trees have no reference cycles: looking for cycles took up to two fifths of the time
     gc.set_threshold(50_000, 20, 50)
     _prepare_streams()
@@ -184,7 +191,10 @@ def _silence_output() -> None:
 
 
 def _refuse(error: click.ClickException) -> NoReturn:
-    """Print a usage error as click does, with control characters of the input escaped, and exit with its status."""
+    """Print a usage error as click does, with control characters of the input escaped, and exit with its status.
+
+    For an unknown option the message also names commands that have this option.
+    """
     from formulaseed.cli.output import say, show
 
     if type(error).__name__ == "NoArgsIsHelpError":  # raised since click 8.2
@@ -194,7 +204,7 @@ def _refuse(error: click.ClickException) -> NoReturn:
         show(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
     message = f"Error: {error.format_message()}"
     if isinstance(error, click.NoSuchOption):
-        commands = _commands_with(error.option_name, error.ctx)[:_MAX_NAMED_COMMANDS]
+        commands = _find_commands_with(error.option_name, error.ctx)[:_MAX_NAMED_COMMANDS]
         if commands:
             names = ", ".join(f"`{name}`" for name in commands)
             message += f" It is an option of {names}."
@@ -202,8 +212,8 @@ def _refuse(error: click.ClickException) -> NoReturn:
     sys.exit(error.exit_code)
 
 
-def _commands_with(option: str, context: click.Context | None) -> list[str]:
-    """Return the names of the commands that have an option, in the order of the help.
+def _find_commands_with(option: str, context: click.Context | None) -> list[str]:
+    """Return the names of the commands that have an option, in the order of the help; imports all commands.
 
     `context` is that of the command without the option; if it is None, no name is returned.
     """

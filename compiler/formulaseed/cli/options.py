@@ -48,6 +48,7 @@ def add_options(*options: Decorator) -> Decorator:
     """Return a decorator that adds several options to a command; its help shows them in this order."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the options to `command`, the last first, since click lists them in reverse."""
         for option in reversed(options):
             command = option(command)
         return command
@@ -69,7 +70,7 @@ class PanelCommand(click.Command):
     """A command whose help shows its options in panels; options without a panel are in the one of the output."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section of options for each panel to the formatter."""
+        """Write a section of options for each panel to the formatter; hidden options are left out."""
         rows: dict[str, list[tuple[str, str]]] = {panel: [] for panel in PANELS}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
@@ -105,7 +106,7 @@ duplicates_option = panel_option(
 
 
 def rows_option(*, required: bool) -> Decorator:
-    """Return a decorator that adds the option `--rows` to a command.
+    """Return a decorator that adds the option `--rows` to a command; the user must pass it if `required`.
 
     It also adds hidden options for contexts, which end the command with the advice to extract first.
     """
@@ -141,7 +142,8 @@ def format_of(
 ) -> _Format | None:
     """Return the format of an output file by its suffix; None for standard output and for a name without a suffix.
 
-    Raises `UsageError` for a suffix without a format; the message lists the first suffix of each format, and `alternative`.
+    Case and a final `.gz` do not matter. `suffixes` are the formats by suffix. Raises `UsageError` for a suffix without
+    a format; the message names `option`, lists the first suffix of each format, and ends with `alternative`.
     """
     name = out.lower().removesuffix(".gz")
     for suffix, form in suffixes.items():
@@ -163,7 +165,7 @@ def format_of(
 def choose_format(form: str | None, out: str | None, suffixes: Mapping[str, str], default: str) -> str:
     """Return the format that the user chose: `form`, else by the suffix of the file `out`, else `default`.
 
-    Raises `UsageError` as `format_of` does.
+    Raises `UsageError` if `form` is None and the suffix of `out` has no format.
     """
     if form is None and out is not None:
         form = format_of(out, suffixes)
@@ -171,6 +173,10 @@ def choose_format(form: str | None, out: str | None, suffixes: Mapping[str, str]
 
 
 def check_suffix(out: str | None, *suffixes: str, option: str = "--out") -> None:
-    """Raise `UsageError` if the output file `out` has a suffix, but none of `suffixes`; the message proposes the first."""
+    """Raise `UsageError` if the output file `out` has a suffix, but none of `suffixes`.
+
+    The message proposes the first. Standard output, a name without a suffix, and None are accepted; a final `.gz` does
+    not matter.
+    """
     if out is not None:
         format_of(out, dict.fromkeys(suffixes, ""), option, "")

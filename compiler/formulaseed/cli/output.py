@@ -37,7 +37,10 @@ _SECONDS_BETWEEN_LINES = 10.0  # of progress that is not shown on a terminal
 
 
 def say(line: str, *, err: bool = False, color: str = "") -> None:
-    """Print one line for people, with `err` to standard error; a line break in `line` becomes an escape."""
+    """Print one line for people, with `err` to standard error, in the colour `color` if `uses_color` allows it.
+
+    Control characters become escapes, a line break in `line` too.
+    """
     text = printable(line)
     click.echo(click.style(text, fg=color) if color else text, err=err, color=uses_color())
 
@@ -50,7 +53,11 @@ def show(text: str, *, err: bool = False, nl: bool = True) -> None:
 def show_diagnostics(
     diagnostics: Iterable[Diagnostic], *, err: bool = False, explained: set[str] | None = None
 ) -> None:
-    """Print diagnostics for people, in colour if `uses_color` allows it; `render_text` may change `explained`."""
+    """Print diagnostics for people, the worst first, in colour if `uses_color` allows it; nothing if there are none.
+
+    `explained` are codes whose explanation has been printed before: it is not repeated, and new codes are added to the
+    set.
+    """
     if text := render_text(diagnostics, styled=True, explained=explained):
         click.echo(text, err=err, color=uses_color())
 
@@ -122,7 +129,10 @@ def report_warnings(seed: Compilable[Any] | Analysis[Any, Any]) -> None:
 
 
 def write_out(text: str, out: str | None, note: str = "") -> None:
-    """Write text to the file `out` and print its name with `note`; if `out` is None, write to standard output."""
+    """Write text to the file `out` and print its name with `note`; if `out` is None, write to standard output.
+
+    Raises `UnreadableError` if the file cannot be written.
+    """
     if out is None:
         emit(text)
     else:
@@ -133,7 +143,8 @@ def write_out(text: str, out: str | None, note: str = "") -> None:
 def check_current(path: Path, text: str, fix: str, stale: str = "stale") -> int:
     """Print whether the file at `path` contains `text`; return the exit status: 0 if it does, else 1.
 
-    `fix` is the command that writes the file, `stale` describes a file with another text.
+    `fix` is the command that writes the file, `stale` describes a file with another text. A missing file has status 1,
+    too.
     """
     is_current = has_text(path, text)
     if is_current:
@@ -152,7 +163,8 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 def report_failures(failures: Failures | None = None) -> Iterator[Failures]:
     """Give a block a collection of failures, and print them to standard error at its end, also after an exception.
 
-    The collection is `failures` if it is passed, else a new, empty one.
+    The collection is `failures` if it is passed, else a new, empty one. Each failure has a line; notes and warnings
+    follow.
     """
     from formulaseed.data.results import Failures
 
@@ -196,10 +208,14 @@ class Progress:
 
 
 def _draw_lines(noun: str) -> _Draw:
-    """Return a function that prints the progress as a line on standard error, at most every ten seconds."""
+    """Return a function that prints the progress as a line on standard error, at most every ten seconds.
+
+    The first line is printed after ten seconds. `noun` names one item.
+    """
     last = time.monotonic()
 
     def draw(done: int, note: _Note) -> None:
+        """Print the line, unless the last one was printed less than ten seconds ago."""
         nonlocal last
         now = time.monotonic()
         if now - last >= _SECONDS_BETWEEN_LINES:
@@ -231,6 +247,7 @@ def show_progress(noun: str, total: int | None = None, *, quiet: bool = False) -
         task = bar.add_task(f"{noun}s", total=total)
 
         def draw(done: int, note: _Note) -> None:
+            """Move the bar to `done` items, with the note behind it."""
             bar.update(task, completed=done, description=f"{noun}s, {printable(note())}")
 
         yield Progress(draw, bar.stop)

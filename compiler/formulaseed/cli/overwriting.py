@@ -27,7 +27,8 @@ class Obstacle(NamedTuple):
 def find_obstacle(path: Path, source: str, document: Path | None, backend: Backend) -> Obstacle | None:
     """Return the reason not to write the generated text `source` to `path`; None if the file may be written.
 
-    `document` is the file that `source` was generated from, if any. Raises `UnreadableError` if an existing file cannot be read.
+    Only a new file, or a regular file that was generated from the same document, may be written. `document` is the file
+    that `source` was generated from, if any. Raises `UnreadableError` if an existing file cannot be read.
     """
     try:
         mode = path.lstat().st_mode
@@ -55,7 +56,7 @@ def find_obstacle(path: Path, source: str, document: Path | None, backend: Backe
 def report_former(former: Path, path: Path, source: str, document: Path | None, backend: Backend) -> None:
     """Print advice to delete the file `former` if it was generated from the same document as `source`, for `path`.
 
-    `former` is the name that an earlier release gave the file.
+    `former` is the name that an earlier release gave the file. Prints nothing if the file is missing or cannot be read.
     """
     try:
         identity = _read_identity(former, backend)
@@ -76,8 +77,8 @@ def _read_identity(path: Path, backend: Backend) -> Identity | None:
 def _is_same_document(existing: Identity, new: Identity | None, path: Path, document: Path | None) -> bool:
     """Return True if the file at `path`, with the identity `existing`, was generated from the file `document`.
 
-    The two identities must have the same kind and name. Their paths may differ if the path of `existing` leads to `document`,
-    or to no file any more.
+    The two identities must have the same kind and name; False if `new` is None. Their paths may differ if the path of
+    `existing` leads to `document`, or to no file any more.
     """
     if new is None or (existing.kind, existing.name) != (new.kind, new.name):
         return False

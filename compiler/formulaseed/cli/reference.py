@@ -81,7 +81,11 @@ def reference(out: str | None, check: bool, form: str | None, generated_at: bool
 
 
 def _write_text(text: str, out: str | None, check: bool, note: str = "") -> int:
-    """Print the text or write it to the file `out`, or with `check` compare it with the file; return the exit status."""
+    """Print the text or write it to the file `out`, or with `check` compare it with the file; return the exit status.
+
+    With `check` a file that is missing or has another text is reported, with status 1. `note` is printed after the
+    file's name. Raises `UnreadableError` if the file cannot be written.
+    """
     if check and out is not None:
         return check_current(Path(out), text, "the command without --check")
     write_out(text, out, note)
@@ -93,8 +97,9 @@ def _load_reference(
 ) -> Reference:
     """Return the reference that the options choose: of a schema file, a database or both, or of the restaurant.
 
-    What a database contains and formulas cannot use is reported on standard error. Raises `UsageError` for options that do not
-    go together, `SeedError` for an invalid schema file or seed, `DataError` for a file or database that cannot be read.
+    A schema file overlays the reference of a database; `root` and `custom_fields` name tables of the database. Prints
+    the parts of a database that formulas cannot use on standard error. Raises `UsageError` for options that do not go
+    together, `SeedError` for an invalid schema file or seed, `DataError` for a file or database that cannot be read.
     """
     if seed is not None and (schema is not None or database is not None):
         raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
@@ -126,8 +131,9 @@ def _load_reference(
 def _write_json(reference: Reference, out: str | None, check: bool) -> int:
     """Print the reference as JSON or write it to the file `out`; return the exit status.
 
-    If the file contains a reference already, it is rewritten only if something has changed, with the next version. With `check`
-    nothing is written; the status is 1 if the file is stale.
+    If the file contains a reference already, it is rewritten only if something has changed, with the next version. With
+    `check` nothing is written; the status is 1 if the file is stale. Raises `SeedError` if the file is no valid
+    reference.
     """
     if out is None or not Path(out).exists():
         return _write_text(format_document(build_document(reference)), out, check, f"version {reference.version}")
@@ -241,11 +247,15 @@ class _FormulasOutcome:
                 self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
 
     def stages(self) -> dict[str, str]:
-        """Return the result of each stage, a word by its name."""
+        """Return the outcome of each stage by its name: whether it passed, warned, failed, or was not reached."""
         return summarize_stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the outcome as the JSON object that the command prints; of one formula without its name."""
+        """Return the outcome as the JSON object that the command prints.
+
+        A file of rules has `values` and `failed` by name, a single formula `value` (None if it has none) and `failed`
+        only after a failure.
+        """
         result: dict[str, Any]
         if self.is_file:
             result = {"values": self.values, "failed": self.faults}
@@ -295,9 +305,10 @@ def _evaluate_formulas(analysis: SeedAnalysis, program: nodes.Program, values: M
 
 
 def _read_variables(text: str | None) -> Mapping[str, Any] | None:
-    """Return the values of --vars by name, of a JSON object or of a file after `@`; None without the option.
+    """Return the values of --vars by name: `text` is a JSON object, or `@` and the path of a file with one.
 
-    Raises `DataError` if they are no JSON object or too long, `UnreadableError` if the file cannot be opened.
+    Returns None if `text` is None. Raises `DataError` if the values are no JSON object or too long, `UnreadableError`
+    if the file cannot be opened.
     """
     if text is None:
         return None

@@ -47,7 +47,10 @@ result_options = add_options(
 
 
 def check_lines(out: str | None, option: str) -> None:
-    """Raise `UsageError` if a file of JSON Lines has a suffix of another format."""
+    """Raise `UsageError` if `out`, a file of JSON Lines, has a suffix of another format.
+
+    None, standard output and a name without a suffix are accepted.
+    """
     check_suffix(out, *_JSON_LINES_SUFFIXES, option=option)
 
 
@@ -74,9 +77,10 @@ class Results:
     def choose(
         cls, out: str, form: Format | None, sort: str | None, trace: bool, evaluator: Evaluator, parameters: _Parameters
     ) -> Results:
-        """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal and JSON Lines elsewhere.
+        """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal, JSON Lines elsewhere.
 
-        Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work.
+        Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work;
+        `UnreadableError` for Parquet if pyarrow is not installed. With `trace` the format must be JSON Lines.
         """
         form = form or format_of(out, _SUFFIXES)
         if form is None:
@@ -97,7 +101,10 @@ class Results:
         return cls(out, form, sort, evaluator, evaluator.provenance(parameters))
 
     def make_fit(self, result: Result, failures: Failures) -> Result:
-        """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`."""
+        """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`.
+
+        Only Parquet has limits; every other format holds all results.
+        """
         if self.form != "parquet":
             return result
         from formulaseed.data.parquet import fail_if_oversized
@@ -108,8 +115,8 @@ class Results:
     def open(self, inputs: Sequence[str | None], progress: Progress) -> Iterator[_Write]:
         """Open the destination, and provide a function that writes a result.
 
-        Sorted results and tables are written when the block ends, also if it ends with an exception. Raises `DataError` if one
-        of the files `inputs` would be overwritten.
+        Sorted results and tables are written when the block ends, also if it ends with an exception. Raises
+        `UnreadableError` if the file cannot be written, or is one of the files `inputs`.
         """
         with text_writer(self.out, *inputs) as file, self._open_format(file, progress) as write:
             if self.sort is None:
@@ -155,8 +162,11 @@ class Results:
         return 0, -value, ""
 
     def _print_table(self, results: Sequence[Result], file: Any) -> None:
-        """Write a table of the results to a file, or print it; name omitted columns on standard error."""
-        width = _terminal_width(file)
+        """Write a table of the results to a file, or print it; name omitted columns on standard error.
+
+        A table for the terminal is made to fit its width; one in a file has all columns.
+        """
+        width = _measure_terminal(file)
         table, left_out = results_table(results, self.evaluator.output, self.sort, width)
         if file is sys.stdout:
             show(table)
@@ -167,7 +177,7 @@ class Results:
             say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
 
 
-def _terminal_width(file: Any) -> int | None:
+def _measure_terminal(file: Any) -> int | None:
     """Return the width of a table in columns: that of the terminal, or `COLUMNS`; None, for no limit, elsewhere."""
     if file is sys.stdout and (is_terminal(file) or os.environ.get("COLUMNS", "").isdecimal()):
         return shutil.get_terminal_size().columns

@@ -78,6 +78,7 @@ def score(
     with show_progress("batch", quiet=not is_terminal()) as progress:
 
         def write(results: ScoredBatches) -> Counter[str]:
+            """Write the results, unless `strict` and rows without a restaurant cancel that; return the counts."""
             with suppress(_OrphanRowsError):
                 write_batches(out, _MonitoredBatches(results.batches, results.counts, progress, strict), results.schema)
             return results.counts
@@ -91,7 +92,8 @@ def _score_on_spark(
 ) -> NoReturn:
     """Score tables with Spark, write the results to the folder `out`, report the counts, and exit.
 
-    Raises `UsageError` for options that are for DuckDB only.
+    `contexts` is None if nested rows have their own contexts. With `strict` nothing is written if rows have no
+    restaurant. Always stops the Spark session. Raises `UsageError` for options that are for DuckDB only.
     """
     from formulaseed.runtime import spark
 
@@ -117,7 +119,8 @@ def _score_on_spark(
 def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, options: ScoreOptions) -> NoReturn:
     """Score JSON Lines of nested rows without an engine, write the results to `out`, report the counts, and exit.
 
-    Raises `UsageError` for options that are for engines only.
+    Raises `UsageError` if `contexts` is not None, and for options that are for engines only; `UnreadableError` for
+    Parquet if pyarrow is not installed. Failures are also listed on standard error.
     """
     supported = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
     if contexts is not None or options != supported:

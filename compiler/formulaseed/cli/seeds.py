@@ -95,6 +95,10 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
     """
 
     def format_one(seed: str) -> int:
+        """Format one file, or with --check print whether it would change; return the exit status.
+
+        Raises `SeedError` for a file with errors, `UnreadableError` if the file cannot be opened or written.
+        """
         problems = Problems()
         source, path = read_source(seed, problems)
         text = _format_source(source, path, problems, sort=sort)
@@ -118,7 +122,8 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
 def _format_source(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
     """Return the formatted text of a file, with `sort` with the steps of a seed in dependency order.
 
-    The text is of no use if `problems` has errors afterwards. Raises `UsageError` if `sort` is set for a file that is no seed.
+    `path` is None for standard input. Reports errors to `problems`; the text is of no use then. Raises `UsageError` if
+    `sort` is set for a file that is no seed.
     """
     kind = recognise_kind(source, _FORMATTED_KINDS, problems)
     if kind is None:
@@ -274,8 +279,9 @@ class _Compilation:
     def compile_file(self, seed: str) -> int:
         """Compile a file, and write, check or print its module and tests; return the exit status.
 
-        With --check the file may also be a generated module. Raises `SeedError` if the file has errors, `UnreadableError` if a
-        file cannot be read or written.
+        With --check the file may also be a generated module. Adds the module to `self.sources`; a second file with the
+        same module has status 1. Raises `SeedError` if the file has errors, `UnreadableError` if a file cannot be read
+        or written.
         """
         from formulaseed.backends.python.names import former_module_names, module_name
 
@@ -295,7 +301,7 @@ class _Compilation:
         for name in former_module_names(loaded.name):
             former = Path(self.out) / f"{name}{self.backend.suffix}"
             report_former(former, path, source, loaded.document.path, self.backend)
-        arguments = _command_arguments(seed, self.target, Path(self.out), self.style)
+        arguments = _format_arguments(seed, self.target, Path(self.out), self.style)
         status = self._place(path, source, loaded, arguments, "--out")
         if self.tests is None or (status and not self.check):
             return status
@@ -333,13 +339,17 @@ class _Compilation:
 
 
 def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | None = None) -> str:
-    """Compile a document to the text of the file `path`; without a style in the style of the file that exists there."""
+    """Compile a document to the text of the file `path`, which is not written.
+
+    Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
+    the document.
+    """
     if style is None and "style" in load_backend(target).options:
         style = read_style(path)
     return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
 
-def _command_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
+def _format_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
     """Return the arguments of `compile` that write the module of the file `name`, for a message.
 
     Defaults are left out, and nothing is quoted for a shell.
@@ -355,10 +365,11 @@ def _command_arguments(name: str, target: str, out: Path, style: str | None = No
 
 
 def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
-    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the exit status.
+    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
 
-    A file that was not generated is passed over, with status 0. Raises `SeedError` if the document has errors,
-    `UnreadableError` if one of the two cannot be read.
+    A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
+    rules. Raises `SeedError` if the document has errors, or warnings if `strict`, and `UnreadableError` if a file
+    cannot be read.
     """
     from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
 
@@ -375,8 +386,8 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
     if identity.tested is not None and isinstance(loaded, FormulaSeed):
         module = Path(os.path.normpath(path.parent / identity.tested))
         expected = compile_tests(loaded, path, module)
-        arguments = f"{_command_arguments(name, target, module.parent)} --tests {path.parent}"
+        arguments = f"{_format_arguments(name, target, module.parent)} --tests {path.parent}"
     else:
         expected = _compile_for(path, loaded, target)
-        arguments = _command_arguments(name, target, path.parent)
+        arguments = _format_arguments(name, target, path.parent)
     return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

@@ -26,7 +26,8 @@ from formulaseed.source.printing import number_of
 def _open_store(path: str | None, *, must_exist: bool = False, read_only: bool = False) -> Store:
     """Open the store in the file `path`, by default the one in the user's cache folder.
 
-    Raises `StoreError` if it cannot be opened; with `must_exist` also if there is no store yet.
+    With `read_only` nothing can be added or deleted. Raises `StoreError` if the store cannot be opened; with
+    `must_exist` also if there is no store yet.
     """
     return Store(Path(path) if path else default_path(), must_exist=must_exist, read_only=read_only)
 
@@ -79,10 +80,10 @@ def info(path: str | None, form: str) -> None:
         return
     say(f"{contents['path']}: {contents['bytes']:,} bytes, version {contents['version']}")
     for model in contents["answers"]:
-        say(_model_line(model))
+        say(_describe_answers(model))
     say("attempts: " + (", ".join(f"{count:,} {status}" for status, count in attempts.items()) or "none"))
     say(f"spent: {format_cost(costs['spent'].usd)} (prices of {prices.as_of})")
-    for line in _open_lines(costs["unknown"], costs["in_flight"], batches, bounds):
+    for line in _describe_open_calls(costs["unknown"], costs["in_flight"], batches, bounds):
         say(line)
 
 
@@ -93,7 +94,7 @@ class _Account(NamedTuple):
     usd: float | None
 
 
-def _open_lines(
+def _describe_open_calls(
     unknown: _Account,
     sent: _Account,
     batches: list[OpenBatch],
@@ -101,7 +102,8 @@ def _open_lines(
 ) -> Iterator[str]:
     """Yield a line for each open position: calls whose cost is unknown, calls in flight, and batches.
 
-    `unconfirmed` holds batches with the most that they can cost.
+    `unconfirmed` are batches whose creation was cut off, each with the most that it can cost, None if that is unknown.
+    A position without calls has no line.
     """
     if unknown.calls:
         attempts = f"{number_of(unknown.calls, 'attempt')} without an answer that states its cost"
@@ -118,7 +120,7 @@ def _open_lines(
         yield f"unconfirmed: {created}; a run with --batch looks for it"
 
 
-def _model_line(model: Mapping[str, Any]) -> str:
+def _describe_answers(model: Mapping[str, Any]) -> str:
     """Return a line about the stored answers of a model, for an entry of `answers` in `Store.info`."""
     usage: Usage = model["usage"]
     title = f"{model['model']}, in batches" if model["batch"] else model["model"]

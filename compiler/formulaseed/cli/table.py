@@ -25,8 +25,9 @@ def results_table(
 ) -> tuple[str, list[str]]:
     """Return the results as a table, and the names of the columns that were left out to make it fit.
 
-    The table is at most `width` columns of a terminal wide; None means no limit. `outputs` are the names of the outputs, `sort`
-    the one that the results are sorted by, if any.
+    The table is at most `width` columns of a terminal wide; None means no limit. `outputs` are the names of the
+    outputs, `sort` the one that the results are sorted by, if any. First `reviews` is left out, then numbers, then
+    `name`, but never `sort` and verdicts; if that is not enough, lines are cut.
     """
     table = {
         "business_id": [printable(result.business_id) for result in results],
@@ -56,7 +57,10 @@ def _is_verdict(results: Iterable[Result], name: str) -> bool:
 
 
 def _format_output(result: Result, name: str) -> str:
-    """Return the text of an output's value: a number rounded, a long string cut; empty if the restaurant failed."""
+    """Return the text of an output's value: a number rounded, a long string cut, `-` for None.
+
+    The text is empty if the restaurant failed.
+    """
     if result.output is None:
         return ""
     value = result.output[name]

@@ -108,11 +108,11 @@ def validate(
         outputs.write(results, values, cache)
         if explained_positions:
             pairs = [(lines[position], results[position]) for position in explained_positions]
-            for line in _explanations(pairs, cache, analysis.diagnostics):
+            for line in _explain_requests(pairs, cache, analysis.diagnostics):
                 say(line, err=outputs.use_stdout)
         else:
             _report(lines, results, cache, on_error=outputs.use_stdout, suggest=suggest)
-        for note in _notes(cache):
+        for note in _list_gaps(cache):
             say(f"note: {note}", err=True)
     is_fine = all(result.status == "ok" for result in results)
     finish(failures.status or (FINE if is_fine else WRONG))
@@ -178,7 +178,10 @@ class _OutputFiles:
 
 
 def _parse_groups(option: str | None) -> list[str] | None:
-    """Return the groups that the option --group lists; None without the option. Raises `UsageError` for an unknown group."""
+    """Return the groups that the option --group lists, separated by commas; None without the option.
+
+    Empty names are skipped. Raises `UsageError` for an unknown group.
+    """
     if option is None:
         return None
     names = [name.strip() for name in option.split(",") if name.strip()]
@@ -189,9 +192,9 @@ def _parse_groups(option: str | None) -> list[str] | None:
 
 
 def _find_requests(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
-    """Return the positions in `lines` of the requests with these ids; several requests may have the same id.
+    """Return the positions in `lines` of the requests with these ids, in the order of `ids`.
 
-    Raises `UsageError` for an id that no request has.
+    Several requests may have the same id. Raises `UsageError` for an id that no request has.
     """
     known = {line.id: None for line in lines if line.id is not None}
     for id in ids:
@@ -200,7 +203,7 @@ def _find_requests(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
     return [position for id in ids for position, line in enumerate(lines) if line.id == id]
 
 
-def _explanations(
+def _explain_requests(
     pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic]
 ) -> Iterator[str]:
     """Yield the lines that explain each request: its tree with values, or the diagnostics of an invalid request."""
@@ -218,7 +221,7 @@ def _explanations(
 # --- notes about the input
 
 
-def _notes(cache: EvidenceCache) -> Iterator[str]:
+def _list_gaps(cache: EvidenceCache) -> Iterator[str]:
     """Yield notes about input that conditions need and that is missing, and about structures without a gold restaurant."""
     social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
     if social and not cache.dataset.has_graph:
@@ -229,19 +232,19 @@ def _notes(cache: EvidenceCache) -> Iterator[str]:
     judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
     if judged and cache.dataset.background.judgements is None:
         yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
-    yield from _attribute_notes(cache)
+    yield from _note_missing_attributes(cache)
 
 
-def _attribute_notes(cache: EvidenceCache) -> Iterator[str]:
+def _note_missing_attributes(cache: EvidenceCache) -> Iterator[str]:
     """Yield a note for each attribute that conditions test and no restaurant has, with similar attributes."""
     businesses = [candidate.business for candidate in cache.dataset.candidates.values()]
     for path in dict.fromkeys(e.path for e in cache.conditions if isinstance(e, ItemMeta)):
         if businesses and all(_attribute_at_path(business, path) is None for business in businesses):
-            siblings = _sibling_keys(path, businesses)
+            siblings = _find_sibling_keys(path, businesses)
             yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], siblings, noun='there are')}"
 
 
-def _sibling_keys(path: Sequence[str], businesses: Iterable[Any]) -> list[str]:
+def _find_sibling_keys(path: Sequence[str], businesses: Iterable[Any]) -> list[str]:
     """Return the keys that restaurants have in the object that would contain the attribute at `path`."""
     parents = businesses
     if len(path) > 1:
@@ -264,7 +267,10 @@ class ReportedRequest:
 
     @classmethod
     def from_result(cls, line: Line, result: RequestResult, cache: EvidenceCache, suggest: bool) -> ReportedRequest:
-        """Describe a request and its result; with `suggest` the notes also propose conditions that would fix it."""
+        """Describe a request and its result; with `suggest` the notes also propose conditions that would fix it.
+
+        A request without an id is named by its line. The notes of an invalid request are its errors.
+        """
         gold = cache.dataset.name(line.gold_restaurant) if line.gold_restaurant is not None else ""
         if isinstance(line, InvalidRequest):
             notes = list(line.errors)
@@ -283,7 +289,11 @@ class ReportedRequest:
 def _report(
     lines: Sequence[Line], results: Sequence[RequestResult], cache: EvidenceCache, *, on_error: bool, suggest: bool
 ) -> None:
-    """Print the requests by group, and a line with their numbers, on standard output, or with `on_error` on standard error."""
+    """Print the requests by group, and a line with their numbers, with `on_error` on standard error.
+
+    Groups are sorted by name; requests without a known group are last. With `suggest` requests that are not ok have
+    proposals.
+    """
     groups = dict.fromkeys(line.group for line in lines)
     for group in sorted(groups, key=lambda group: group is None):
         pairs = [pair for pair in zip(lines, results, strict=True) if pair[0].group == group]
@@ -309,7 +319,11 @@ def print_group(title: str, requests: Sequence[ReportedRequest], *, on_error: bo
 
 
 def _print_list(title: str, requests: Sequence[ReportedRequest], *, on_error: bool) -> None:
-    """Print a line for each request, its notes below it, and an empty line at the end."""
+    """Print `title`, a line for each request, its notes below it, and an empty line at the end.
+
+    Cells are padded to columns; long ones are cut. With `on_error` the list goes to standard error. `requests` must not
+    be empty.
+    """
     line = partial(say, err=on_error)
     line(title)
     id_width, scenario_width, _ = (
@@ -334,7 +348,10 @@ def _pad(text: str, width: int) -> str:
 
 
 def _print_table(title: str, requests: Sequence[ReportedRequest], stream: TextIO) -> None:
-    """Print the requests as a table to a terminal."""
+    """Print the requests as a table with the title `title` to the terminal `stream`.
+
+    A row has the id, status, scenario, gold restaurant and notes; hidden characters appear as escapes.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

@@ -130,7 +130,10 @@ SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != 
 
 @cache
 def read_page(code: str) -> str:
-    """Read the page of a code, in Markdown: a heading, a paragraph, an example, and the text to write instead."""
+    """Read the page of a code, in Markdown: a heading, a paragraph, an example, and the text to write instead.
+
+    Raises `FileNotFoundError` for an unknown code.
+    """
     return (Path(__file__).parent / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 

@@ -173,6 +173,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
     """
 
     def style(text: str, role: str) -> str:
+        """Return the text in the colour of its role, or unchanged without `styled`."""
         return f"\x1b[{_STYLES[role]}m{text}\x1b[0m" if styled else text
 
     place = f"  {d.pointer}" if d.pointer else ""
@@ -184,7 +185,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
         number = str(d.line)
         gutter = " " * len(number)
         bar = style("|", "place")
-        text, underline = _excerpt(d)
+        text, underline = _cut_excerpt(d)
         below = f"{' ' * (len(underline) - len(underline.lstrip()))}{style(underline.lstrip(), d.severity)}"
         lines += [f"{gutter} {bar}", f"{style(number, 'place')} {bar} {text}", f"{gutter} {bar} {below}"]
     lines.append(f"   = {style('help:', 'help')} {printable(d.help)}")
@@ -194,7 +195,7 @@ def draw(d: Diagnostic, *, styled: bool, explained: set[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _excerpt(d: Diagnostic) -> tuple[str, str]:
+def _cut_excerpt(d: Diagnostic) -> tuple[str, str]:
     """Return the line with the span, and the signs that underline the span and the related ones.
 
     Of a line that is too long, only a part around the span is returned, with `…` where it is cut off; spans outside of
@@ -260,8 +261,8 @@ class Problems:
     def merge(self, merge_by_code: Callable[[Sequence[Diagnostic]], Diagnostic]) -> None:
         """Replace several diagnostics with a subject and the same code by the one that `merge_by_code` makes of them.
 
-        Diagnostics without a subject, or alone with their code, stay as they are. Merging may bring others within the
-        limit.
+        Diagnostics without a subject, or alone with their code, stay as they are. All are reported again, so that those
+        over the limit may now be within it.
         """
         diagnostics = [*self._reported, *self._over_limit]
         self._reported = {}

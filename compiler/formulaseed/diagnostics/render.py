@@ -15,10 +15,10 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?%?|-?")
 
 
 def render_text(diagnostics: Iterable[Diagnostic], *, styled: bool = False, explained: set[str] | None = None) -> str:
-    """Return every diagnostic, the worst first, with its line underlined, its help, and the command that explains its code.
+    """Return every diagnostic, the worst first, with its line underlined, its help, and a command for more.
 
-    `styled` adds the escape sequences of colours. The command is printed once for each code, and for none of the codes in
-    `explained`, to which the codes of these diagnostics are added.
+    `styled` adds the escape sequences of colours. The command, which explains the code, is shown once for each code,
+    and for none of the codes in `explained`, to which the codes of these diagnostics are added.
     """
     if explained is None:
         explained = set()
@@ -44,6 +44,7 @@ def _render_annotation(d: Diagnostic) -> str:
     """
 
     def escape(text: str, also: str = "") -> str:
+        """Return the text with `%`, line breaks and the characters in `also` as `%` and two hexadecimal digits."""
         return "".join(f"%{ord(c):02X}" if c in f"%\r\n{also}" else c for c in text)
 
     level = "notice" if d.severity == "note" else d.severity

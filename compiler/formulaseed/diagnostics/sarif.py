@@ -34,14 +34,14 @@ def render_sarif(diagnostics: Sequence[Diagnostic], version: str) -> str:
     codes = sorted({d.code for d in diagnostics})
     seen: Counter[str] = Counter()
     run = {
-        "tool": {"driver": {"name": "formulaseed", "version": version, "rules": [_rule(code) for code in codes]}},
+        "tool": {"driver": {"name": "formulaseed", "version": version, "rules": [_build_rule(code) for code in codes]}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(d, codes.index(d.code), seen) for d in diagnostics],
+        "results": [_build_result(d, codes.index(d.code), seen) for d in diagnostics],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _rule(code: str) -> _Json:
+def _build_rule(code: str) -> _Json:
     """Return the rule of a code, with the texts of its page."""
     text = read_explanation(code)
     return {
@@ -54,34 +54,35 @@ def _rule(code: str) -> _Json:
     }
 
 
-def _result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
+def _build_result(d: Diagnostic, rule: int, seen: Counter[str]) -> _Json:
     """Return the result for a diagnostic; `rule` is the index of its rule. Counts the problem in `seen`.
 
     Only a fix that is safe to apply is included.
     """
-    location: _Json = {"physicalLocation": _physical_location(d.file, d.span)}
+    location: _Json = {"physicalLocation": _build_location(d.file, d.span)}
     if d.pointer:
         location["logicalLocations"] = [{"fullyQualifiedName": d.pointer}]
     result: _Json = {
         "ruleId": d.code,
         "ruleIndex": rule,
         "level": d.severity,
-        "message": _message(f"{d.message}\n{d.help}"),
+        "message": _build_message(f"{d.message}\n{d.help}"),
         "locations": [location],
-        "partialFingerprints": {FINGERPRINT: _fingerprint(d, seen)},
+        "partialFingerprints": {FINGERPRINT: _hash_problem(d, seen)},
     }
     if d.related:
-        result["relatedLocations"] = [{"physicalLocation": _physical_location(d.file, span)} for span in d.related]
+        result["relatedLocations"] = [{"physicalLocation": _build_location(d.file, span)} for span in d.related]
     if d.is_fixable:
-        result["fixes"] = [_fix(d)]
+        result["fixes"] = [_build_fix(d)]
     return result
 
 
-def _physical_location(file: str, span: Span) -> _Json:
-    return {"artifactLocation": _artifact(file), "region": _region(span)}
+def _build_location(file: str, span: Span) -> _Json:
+    """Return the location of a span in a file: the file's URI and the region."""
+    return {"artifactLocation": _build_artifact(file), "region": _build_region(span)}
 
 
-def _message(text: str) -> _Json:
+def _build_message(text: str) -> _Json:
     """Return a message of plain text, in which a viewer finds neither a placeholder nor a link.
 
     Only the braces of a placeholder are doubled: viewers show doubled ones literally, and JSON in a help is to be typed.
@@ -89,7 +90,7 @@ def _message(text: str) -> _Json:
     return {"text": re.sub(r"\{(\d+)\}", r"{{\1}}", text).replace("](", "]\\(")}
 
 
-def _artifact(name: str) -> _Json:
+def _build_artifact(name: str) -> _Json:
     """Return the URI of a file; a relative path stays relative to the folder in which the tool ran."""
     path = Path(name)
     if path.is_absolute():
@@ -97,11 +98,12 @@ def _artifact(name: str) -> _Json:
     return {"uri": quote(os.fsencode(path.as_posix())), "uriBaseId": "%SRCROOT%"}
 
 
-def _region(span: Span) -> dict[str, int]:
+def _build_region(span: Span) -> dict[str, int]:
+    """Return the first and last line and column of a span, counted from 1, under the names that SARIF gives them."""
     return dict(zip(("startLine", "startColumn", "endLine", "endColumn"), locate(span).values(), strict=True))
 
 
-def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
+def _hash_problem(d: Diagnostic, seen: Counter[str]) -> str:
     """Return a hash of the code, pointer and message, with a number for equal problems of one file.
 
     It does not depend on the problem's line. Counts the problem in `seen`.
@@ -113,9 +115,9 @@ def _fingerprint(d: Diagnostic, seen: Counter[str]) -> str:
     return f"{problem}:{seen[key]}"
 
 
-def _fix(d: Diagnostic) -> _Json:
+def _build_fix(d: Diagnostic) -> _Json:
     """Return the fix of a diagnostic: the change to its file. Raises `AssertionError` without a suggestion."""
     assert d.suggestion is not None
-    replacement = {"deletedRegion": _region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
-    change = {"artifactLocation": _artifact(d.file), "replacements": [replacement]}
-    return {"description": _message(d.help), "artifactChanges": [change]}
+    replacement = {"deletedRegion": _build_region(d.span), "insertedContent": {"text": d.suggestion.replacement}}
+    change = {"artifactLocation": _build_artifact(d.file), "replacements": [replacement]}
+    return {"description": _build_message(d.help), "artifactChanges": [change]}

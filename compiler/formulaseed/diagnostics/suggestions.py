@@ -114,15 +114,18 @@ def did_you_mean(
 
 
 def suggest(name: str, *, certain: bool = True, more: str = "") -> Help:
-    """Return the help line that suggests a name, followed by `more`; if `certain`, as a change that is safe to apply."""
+    """Return the help line that suggests a name, followed by `more`.
+
+    If `certain`, the help is a `Suggestion`: a change that is safe to apply. Otherwise it is a string.
+    """
     line = f"did you mean `{name}`?{more}"
     return Suggestion(line, name) if certain else line
 
 
 def suggest_any(names: Sequence[str], *, certain: bool = False, more: str = "") -> Help:
-    """Return the help line that suggests several names, never as a change to apply, or one as `suggest` does.
+    """Return the help line that suggests several names, never as a change to apply; a single name as `suggest` does.
 
-    Raises `ValueError` if `names` is empty.
+    `certain` matters for a single name only; `more` follows the line. Raises `ValueError` if `names` is empty.
     """
     if len(names) == 1:
         return suggest(names[0], certain=certain, more=more)

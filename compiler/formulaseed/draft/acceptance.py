@@ -21,7 +21,10 @@ _PROSE_KEYS = ("sources", "description", "meaning")
 
 
 def find_losses(before: Part, after: Part, repair: Json, task: Task) -> tuple[str, ...]:
-    """Return a message for each thing that `before` has and `after` lacks, unless the repair gives the reason."""
+    """Return a message for each thing that `before` has and `after` lacks, unless the repair gives the reason.
+
+    Things are parts, outputs, cited sentences and numbers. An empty tuple means that `repair` loses nothing.
+    """
     removed = _names_with_reason(repair["removed"])
     losses = _names_with_reason(repair["losses"])
     return (
@@ -33,6 +36,10 @@ def find_losses(before: Part, after: Part, repair: Json, task: Task) -> tuple[st
 
 
 def _find_missing_parts(before: Part, after: Part, removed: set[str]) -> Iterator[str]:
+    """Yield a message for each part of `before` that `after` lacks, unless its name is in `removed`.
+
+    A part with the same name but another kind is missing, too.
+    """
     titles = {_title(kind, part) for kind, part in list_parts(after)}
     for kind, part in list_parts(before):
         if _title(kind, part) not in titles and part["name"] not in removed:
@@ -40,6 +47,7 @@ def _find_missing_parts(before: Part, after: Part, removed: set[str]) -> Iterato
 
 
 def _find_missing_outputs(before: Part, after: Part, explained: set[str]) -> Iterator[str]:
+    """Yield a message for each output of `before` that `after` lacks, unless its name is in `explained`."""
     for name in dict.fromkeys(before["output"]):
         if name not in after["output"] and name not in explained:
             yield f"the output {name} is gone without the reason"
@@ -54,20 +62,27 @@ def _find_uncited(before: Part, after: Part, removed: set[str], losses: set[str]
 
 
 def _find_missing_numbers(before: Part, after: Part, losses: set[str]) -> Iterator[str]:
+    """Yield a message for each number that `before` computes with and `after` does not, in ascending order.
+
+    A number in `losses`, the names of things that the repair gives up with a reason, is left out.
+    """
     explained = number_values([name for name in losses if not name.startswith("sentence ")])
     for number in sorted(_computed_numbers(before) - _computed_numbers(after) - explained):
         yield f"the number {number:g} is gone without the reason"
 
 
 def _names_with_reason(losses: Collection[Json]) -> set[str]:
+    """Return the names in a list of losses that have a reason, stripped; blank reasons do not count."""
     return {loss["name"].strip() for loss in losses if loss["why"].strip()}
 
 
 def _title(kind: str, part: Part) -> str:
+    """Return the kind and the name of a part, by which it is found in another draft."""
     return f"{kind} {part['name']}"
 
 
 def _cited_sentences(parts: Iterable[Part]) -> set[int]:
+    """Return the numbers of the sentences that any of the parts cites."""
     return {number for part in parts for number in part["sources"]}
 
 

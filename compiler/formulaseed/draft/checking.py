@@ -27,6 +27,7 @@ class Defects(NamedTuple):
     unsourced: int
 
     def __str__(self) -> str:
+        """Return the numbers for people: `2 errors, 1 part without a sentence`; errors also if there are none."""
         parts = [number_of(self.errors, "error")]
         if self.partial:
             parts.append(f"{number_of(self.partial, 'place')} that may have no value")
@@ -77,7 +78,10 @@ class CheckedDraft:
         ]
 
     def find_part(self, diagnostic: Diagnostic) -> tuple[str, Part] | None:
-        """Return the kind and the part that a diagnostic is about, or None if it is about no part, such as the output."""
+        """Return the kind and the part that a diagnostic is about.
+
+        Returns None if it is about no part, such as the output, or about a parameter that the draft does not have.
+        """
         draft = self.draft
         match diagnostic.pointer.split("/")[1:]:
             case ["compute", index, *_]:
@@ -92,7 +96,10 @@ class CheckedDraft:
 
 
 def check_draft(draft: Part, task: Task) -> CheckedDraft:
-    """Convert a draft to a seed, and run the compiler's phases on the seed. Raises nothing for a draft with errors."""
+    """Convert a draft to a seed, and run the compiler's phases on the seed.
+
+    Raises nothing for a draft with errors: they are in the result. `task` has the sentences that parts cite.
+    """
     text, faults = convert_draft(draft, task)
     unsourced = [(kind, part) for kind, part in list_parts(draft) if not any(map(task.text, part["sources"]))]
     titles = tuple(f"{kind} {part['name']}" for kind, part in unsourced)

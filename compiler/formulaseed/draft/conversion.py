@@ -89,7 +89,10 @@ class _Conversion:
         self.faults.append({"severity": "error", "message": message, "help": help, "part": part})
 
     def seed(self, draft: Part) -> Part:
-        """Return the seed as JSON."""
+        """Return the draft as the JSON object of a seed, without empty optional keys.
+
+        Reports to `faults` what a seed cannot express. Only the first `max_length` is taken.
+        """
         reading, keywords = draft["reading"], draft["keywords"]["words"]
         inputs = {"context": list[Part](), "meta": list[Part]()}
         for part in draft["inputs"]:
@@ -162,7 +165,11 @@ class _Conversion:
         return {**step, **self.sources(part)}
 
     def value(self, step: str, key: Key, part: Part) -> Part:
-        """Return a key of a step with its value as a seed writes it. Reports what the seed cannot express."""
+        """Return a key of a step with its value as a seed writes it.
+
+        Reports what the seed cannot express as faults of `step`, the title of the step. `part` is the step in the
+        draft.
+        """
         value = part[key.name]
         match key.kind:
             case "conditions":
@@ -178,7 +185,11 @@ class _Conversion:
                 return {key.name: value}
 
     def where(self, part: str, conditions: list[Part]) -> Part:
-        """Return conditions as a `where` of a seed, which has one object of tests for each subject. Reports conflicting tests."""
+        """Return conditions as a `where` of a seed, which has one object of tests for each subject.
+
+        Reports a test with no value or too many, and one that another test of the subject excludes, as faults of
+        `part`, and leaves it out. A test `is` becomes its value alone.
+        """
         where: dict[str, Part] = {}
         for condition in conditions:
             subject, test, values = (condition[key] for key in ("subject", "test", "values"))

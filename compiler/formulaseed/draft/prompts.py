@@ -48,7 +48,7 @@ STAGES = (CONDITIONS, GRAPH, SEED)
 
 
 def system_prompt(stage: Stage) -> str:
-    """Return the constant part of a stage's prompt."""
+    """Return the constant part of a stage's prompt, rendered from its template with the tables of the language."""
     return render_prompt(
         f"draft_{stage.name}",
         meta=_list_inputs(META),
@@ -69,6 +69,7 @@ def system_prompt(stage: Stage) -> str:
 
 
 def _list_inputs(types: Mapping[str, Type]) -> str:
+    """Return the inputs as one line for a prompt, each with its type in brackets."""
     return ", ".join(f"`{name}` ({type_})" for name, type_ in types.items())
 
 
@@ -93,4 +94,5 @@ def format_values(values: Mapping[str, Json]) -> str:
 
 
 def _json(value: Json) -> str:
+    """Return a value as JSON on one line, with characters beyond ASCII as they are."""
     return json.dumps(value, ensure_ascii=False)

@@ -51,7 +51,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     usages = [Usage(cache_write=tokens + n * MAX_TOKENS, output=MAX_TOKENS) for n, tokens in enumerate(prompts)]
     max_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in usages]))
     sentence_count = sum(not sentence.is_frame for sentence in task.sentences)
-    likely = _likely_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
+    likely = _estimate_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
     likely_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in likely]))
     calls = f"{len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
     lines = [f"{number_of(sentence_count, 'sentence')}; {calls}"]
@@ -66,7 +66,7 @@ def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     ]
 
 
-def _likely_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
+def _estimate_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
     """Yield the likely usage of each stage. `prompts` are the maximum tokens of its prompt without earlier answers."""
     answered = 0
     for stage, tokens in zip(stages, prompts, strict=False):
@@ -81,7 +81,10 @@ def _max_tokens(text: str) -> int:
 
 
 def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
-    """Return the report of a draft as Markdown, without empty sections."""
+    """Return the report of a draft as Markdown, without empty sections; writes no file.
+
+    `calls` are the calls of the session by name, whose costs the last section lists. Control characters become escapes.
+    """
     checked = result.checked
     trace = trace_sources(result)
     sentences = [sentence for sentence in result.task.sentences if not sentence.is_frame]
@@ -132,7 +135,11 @@ def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
 
 
 def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
-    """Return a line about the cost of each call, and one about all. Discarded answers, which were paid, are calls, too."""
+    """Return a line about the cost of each call, and one about all.
+
+    Discarded answers, which were paid, are calls, too. Calls whose usage is unknown are missing from the last line's
+    cost, which is unknown if a model has no price.
+    """
     billed: list[tuple[str, str, Usage | None]] = []
     for name, exchange in calls.items():
         model = exchange.call.model
@@ -150,16 +157,22 @@ def list_costs(calls: Mapping[str, Exchange], prices: Prices) -> list[str]:
 
 
 def _format_usage(model: str, usage: Usage | None, prices: Prices) -> str:
+    """Return the tokens and the cost of a call of `model` as text.
+
+    A `usage` of None is that of a damaged file, whose cost is unknown.
+    """
     if usage is None:
         return "its file is damaged, and what it cost is unknown"
     return f"{_format_tokens(usage)}, {format_cost(prices.cost(model, usage))}"
 
 
 def _format_tokens(usage: Usage) -> str:
+    """Return the numbers of tokens in the prompt, cached or not, and in the answer."""
     return f"{usage.prompt:,} tokens in, {usage.output:,} out"
 
 
 def _format_sentence(sentence: Sentence) -> str:
+    """Return a sentence after the number of its line in the task text."""
     return f"line {sentence.line}: {sentence.text}"
 
 
@@ -193,7 +206,10 @@ class _Citation(NamedTuple):
 
 
 def trace_sources(result: DraftResult) -> SourceTrace:
-    """Follow each part of a draft to its sentences, and back."""
+    """Follow each part of a draft to the sentences that it cites, and each sentence to the parts that cite it.
+
+    Headings and heads of tables need no part that cites them.
+    """
     task = result.task
     citations = _cite_parts(result.checked.draft)
     names_by_sentence: dict[int, list[str]] = {}
@@ -215,7 +231,10 @@ def trace_sources(result: DraftResult) -> SourceTrace:
 
 
 def _cite_parts(draft: Part) -> dict[str, _Citation]:
-    """Return the citation of each part of a draft, by the part's kind and name."""
+    """Return the citation of each part of a draft, by the part's kind and name, such as `step total`.
+
+    The keywords, the output and, if it cites a sentence, the reading are parts, too. The output has no content.
+    """
     keywords = draft["keywords"]
     citations = {"keywords": _Citation(keywords["sources"], keywords["words"])}
     reading = draft["reading"]

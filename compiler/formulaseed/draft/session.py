@@ -94,7 +94,10 @@ class DraftSession:
     calls: dict[str, Exchange] = field(default_factory=dict)
 
     def run(self) -> DraftResult:
-        """Run all stages and the repairs. Raises `FormulaSeedError` if one of the first three stages has no usable answer."""
+        """Run all stages and the repairs, each a call that may be paid, and return the result, which may have errors.
+
+        Raises `UnusableAnswer` if one of the first three stages has no usable answer, and what `self.ask` raises.
+        """
         values: dict[str, Json] = {"sentences": number_sentences(self.task)}
         conditions = self._ask(CONDITIONS, values)
         values |= {f"conditions.{key}": conditions[key] for key in _KEYS_FOR_LATER_STAGES if conditions[key]}
@@ -171,8 +174,8 @@ class DraftSession:
 def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bool, is_repeated: bool) -> Round:
     """Return the summary of a round of repair, its verdict and its changes of the seed as lines of a diff.
 
-    The verdict is `refused`, with the first reasons, if the attempt has refusals, or else `accepted` or `no
-    improvement`.
+    The verdict is `refused`, with the first reasons, if the attempt has refusals, or else `accepted` if `is_accepted`,
+    or `no improvement`. With `is_repeated` it adds that no other repair is asked for.
     """
     checked = attempt.checked
     verdict = "accepted" if is_accepted else "no improvement"
@@ -184,12 +187,12 @@ def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bo
     if is_repeated:
         verdict += "; the same repair again, so no other is asked for"
     changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
-    diff = [*unified_diff([*_part_lines(best)], [*_part_lines(checked)], lineterm="", n=0)][2:]
+    diff = [*unified_diff([*_format_parts(best)], [*_format_parts(checked)], lineterm="", n=0)][2:]
     lines = tuple(line for line in diff if not line.startswith("@@"))
     return Round(f"{best.defects}; then {checked.defects}; {verdict}{changes}", lines, verdict)
 
 
-def _part_lines(checked: CheckedDraft) -> Iterator[str]:
+def _format_parts(checked: CheckedDraft) -> Iterator[str]:
     """Yield each part of a seed as JSON on one line, without its sources and without a line break.
 
     A part is an item of a list of the seed, or a whole section under its key; `output` is one part.
@@ -209,7 +212,7 @@ def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None
     problems.
     """
     draft = best.draft
-    sentences = number_sentences(task, _sentences_of_problems(best))
+    sentences = number_sentences(task, _find_needed_sentences(best))
     values: dict[str, Json] = {"sentences": sentences, "diagnostics": list(_describe_problems(best))}
     values |= {name: draft[name] for name in ("keywords", "reading", "fields", "inputs", "parameters", "steps")}
     values |= {"keywords": draft["keywords"]["words"], "output": ", ".join(draft["output"])}
@@ -246,7 +249,7 @@ def _describe_problems(checked: CheckedDraft) -> Iterator[dict[str, Json]]:
         yield {"severity": "warning", "message": "it cites no sentence of the text", "help": help, "part": name}
 
 
-def _sentences_of_problems(checked: CheckedDraft) -> set[int] | None:
+def _find_needed_sentences(checked: CheckedDraft) -> set[int] | None:
     """Return the numbers of the sentences that a repair may need, or None if it may need all.
 
     They are the sentences that the parts with problems cite. All are needed if a problem is about no part, or a part cites none.

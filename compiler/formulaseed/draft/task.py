@@ -67,12 +67,12 @@ def read_task(data: bytes, default_name: str = "task") -> Task:
     sentences = tuple(Sentence(number, *sentence) for number, sentence in enumerate(_Splitter().split(text), 1))
     if all(sentence.is_frame for sentence in sentences):
         raise DataError("the task text says nothing: there is no policy to make a seed of")
-    name = _title(text)
+    name = _read_title(text)
     is_usable = is_task_name(name) and len(name) <= _MAX_NAME_LENGTH
     return Task(sentences, name if is_usable else default_name)
 
 
-def _title(text: str) -> str:
+def _read_title(text: str) -> str:
     """Return the title that a text begins with, up to a colon; an empty string if it begins with something else."""
     first, _, rest = text.lstrip().partition("\n")
     is_title = first.startswith("# ") or set(rest.partition("\n")[0].strip()) == {"="}

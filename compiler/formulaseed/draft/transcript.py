@@ -115,7 +115,10 @@ def parse_exchange(data: Json) -> Exchange:
 
 
 def _read_values(data: Json, types: Mapping[str, type]) -> list[Any]:
-    """Return the values of the keys in `types`. Raises `KeyError`, or `TypeError` for a value of another type."""
+    """Return the values of the keys in `types`, in their order.
+
+    Raises `KeyError` for a missing key, `TypeError` for a value of another type or if `data` is no object.
+    """
     for name, type_ in types.items():
         if not isinstance(data[name], type_):
             raise TypeError(f"`{name}` is not of the type {type_.__name__}")
@@ -141,7 +144,10 @@ class Transcript:
         return any(self.folder.glob("[0-9][0-9]-*.json"))
 
     def settings(self) -> Settings:
-        """Read the settings of the session. Raises `UnreadableError`, and `DataError` for a malformed file."""
+        """Read the settings of the session from the folder.
+
+        Raises `UnreadableError` if the file cannot be read, `DataError` if it is malformed.
+        """
         path = self.folder / _SETTINGS_FILE
         data = read_json(path)
         try:
@@ -154,7 +160,7 @@ class Transcript:
     def exchange(self, name: str) -> Exchange | None:
         """Read the recorded call of this name with its answer; None if there is no file.
 
-        Raises `UnreadableError`, and `DataError` for a malformed file.
+        Raises `UnreadableError` if the file cannot be read, `DataError` if it is malformed.
         """
         path = self.folder / f"{name}.json"
         if not path.exists():
@@ -170,11 +176,17 @@ class Transcript:
         replace_file(self.folder / file, format_json(value))
 
     def keep(self, name: str, diagnostics: list[dict[str, Json]]) -> None:
-        """Write the diagnostics of the draft that the answer of this name results in."""
+        """Write the diagnostics of the draft that the answer `name` results in.
+
+        Raises `UnreadableError` if the file cannot be written.
+        """
         self.write(f"{name}.diagnostics.json", diagnostics)
 
     def set_aside(self, name: str) -> None:
-        """Rename the file of a recorded call, so that the call can be made again and its usage is not lost."""
+        """Rename the file of a recorded call, so that the call can be made again and its usage is not lost.
+
+        Raises `OSError` if the file does not exist.
+        """
         number = len(self.discarded_usages(name)) + 1
         (self.folder / f"{name}.json").rename(self.folder / f"{name}.unused-{number}.json")
 
@@ -224,7 +236,7 @@ class LiveTransport:
             raise FormulaSeedError(f"{'nothing more is asked: ' if error.is_final else ''}{error}") from None
 
     def close(self) -> None:
-        """Close the connection and its event loop."""
+        """Close the connection and its event loop. Raises `Interrupted` at a signal."""
         if self._client is not None:
             run_interruptibly(self._runner, self._client.aclose())
         self._runner.close()
@@ -236,8 +248,9 @@ class LiveTransport:
     async def _ask(self, name: str, call: ModelCall) -> Exchange:
         """Ask with the schema as a parameter or, if the model or the API does not support it, in the prompt.
 
-        The first call connects. An effort that the model does not support is left out. Raises `NotAsked` without an
-        answer.
+        The first call connects; its client and capabilities are kept for later calls. An effort that the model does not
+        support is left out. If the API refuses the schema, asks a second time, and notifies. Raises `CallFailed`
+        without an answer, also `NotAsked` over the budget.
         """
         client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._count_attempt)
         capabilities = self._capabilities = self._capabilities or await client.capabilities(call.model)

@@ -31,18 +31,22 @@ _MAX_DEPTH = 12
 
 
 def _object(**properties: Schema) -> Schema:
+    """Return the schema of an object with exactly these properties, all of them required."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _list(items: Schema) -> Schema:
+    """Return the schema of a list of any length."""
     return {"type": "array", "items": items}
 
 
 def _enum(*values: str) -> Schema:
+    """Return the schema of a string that is one of `values`."""
     return {"type": "string", "enum": list(values)}
 
 
 def _reference(name: str) -> Schema:
+    """Return the schema that refers to the definition called `name`."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -77,7 +81,7 @@ def step_schema() -> Schema:
     """Return the schema of a step: one alternative for all operations that have the same keys with the same schemas."""
     alternatives: dict[str, tuple[Schema, list[str]]] = {}
     for operation_name, operation in OPERATIONS.items():
-        schemas = {"else": _LITERAL, "expr": _TEXT, **{key.name: _value_schema(key) for key in operation.keys}}
+        schemas = {"else": _LITERAL, "expr": _TEXT, **{key.name: _choose_value_schema(key) for key in operation.keys}}
         values = {name: schemas[name] for name in step_keys(operation)}
         alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
     pairs = alternatives.values()
@@ -94,8 +98,11 @@ def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for key in seed_keys for name in answer_keys.get(key, (key,))))
 
 
-def _value_schema(key: Key) -> Schema:
-    """Return the schema of a key's value in an answer."""
+def _choose_value_schema(key: Key) -> Schema:
+    """Return the schema of a key's value in an answer; a string for kinds that have no schema of their own.
+
+    A name that is not required may be an empty string, and a literal that is not required is a list that may be empty.
+    """
     if key.kind == "name" and not key.required:
         return _describe(_TEXT, "A step, or empty")
     if key.kind == "literal" and not key.required:
@@ -146,7 +153,7 @@ _NOTES = {
 }
 
 
-def _answer(**properties: Schema) -> Schema:
+def _build_answer(**properties: Schema) -> Schema:
     """Return the schema of an answer with these properties and notes, and with the definitions that it uses."""
     schema = _object(**properties, **_NOTES)
     used: dict[str, Schema] = {}
@@ -169,7 +176,7 @@ _PLANNED_STEP = _object(
 )
 _CHANGE = _object(before=_describe(_TEXT, "The step that it goes in front of; empty to stay"), step=_reference("step"))
 
-CONDITIONS = _answer(
+CONDITIONS = _build_answer(
     description=_TEXT,
     keywords=_object(words=_TEXTS, sources=_SOURCES),
     reading=_reference("reading"),
@@ -181,9 +188,9 @@ CONDITIONS = _answer(
     outputs=_object(names=_TEXTS, sources=_SOURCES),
     background=_describe(_list({"type": "integer"}), "Numbers of the sentences that state no rule"),
 )
-GRAPH = _answer(steps=_list(_PLANNED_STEP))
-SEED = _answer(steps=_list(_reference("step")), output=_TEXTS)
-REPAIR = _answer(  # the prompt says what each key is for: a larger schema may be refused
+GRAPH = _build_answer(steps=_list(_PLANNED_STEP))
+SEED = _build_answer(steps=_list(_reference("step")), output=_TEXTS)
+REPAIR = _build_answer(  # the prompt says what each key is for: a larger schema may be refused
     changes=_TEXTS,
     keywords=_TEXTS,
     reading=_list(_reference("reading")),
@@ -216,10 +223,10 @@ def parse_json(text: str) -> Json:
         raise UnusableAnswer(f"the answer is longer than {limits.ANSWER_CHARACTERS:,} characters")
     try:
         value = json.loads(
-            text, object_pairs_hook=refuse_duplicate_keys, parse_constant=refuse_constant, parse_int=_integer
+            text, object_pairs_hook=refuse_duplicate_keys, parse_constant=refuse_constant, parse_int=_parse_integer
         )
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # fails on an unpaired surrogate
-        depth = _depth(value)
+        depth = _measure_depth(value)
     except (ValueError, RecursionError) as error:
         raise UnusableAnswer(f"the answer is not usable JSON: {error}") from None
     if depth > _MAX_DEPTH:
@@ -227,14 +234,14 @@ def parse_json(text: str) -> Json:
     return value
 
 
-def _depth(value: Json) -> int:
+def _measure_depth(value: Json) -> int:
     """Return how many objects and lists are nested in a JSON value. Raises `RecursionError` if there are too many."""
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+    return 1 + max(map(_measure_depth, value), default=0) if isinstance(value, list) else 0
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     """Return the integer. Raises `ValueError` if it has more digits than a seed may have."""
     if len(digits) > limits.NUMBER_CHARACTERS:
         raise ValueError("a number has too many digits")
@@ -247,7 +254,7 @@ def _integer(digits: str) -> int:
 @cache
 def _validator(schema: str) -> SchemaValidator:
     """Return the validator of a schema, which is given as JSON so that it can be cached."""
-    return SchemaValidator(_core_schema(json.loads(schema)))
+    return SchemaValidator(_convert_schema(json.loads(schema)))
 
 
 _SCALARS: dict[str, CoreSchema] = {
@@ -258,16 +265,16 @@ _SCALARS: dict[str, CoreSchema] = {
 }
 
 
-def _core_schema(schema: Schema) -> CoreSchema:
+def _convert_schema(schema: Schema) -> CoreSchema:
     """Return a schema in the form of pydantic-core.
 
     Supports only the keywords that the schemas of this module have, and raises `AssertionError` for any other schema.
     """
     match schema:
         case {"$ref": reference}:
-            return _core_schema(_DEFINITIONS[reference.rpartition("/")[2]])
+            return _convert_schema(_DEFINITIONS[reference.rpartition("/")[2]])
         case {"anyOf": [{"type": "object"}, *_] as steps}:
-            by_operation = {name: _core_schema(step) for step in steps for name in step["properties"]["op"]["enum"]}
+            by_operation = {name: _convert_schema(step) for step in steps for name in step["properties"]["op"]["enum"]}
             return core_schema.tagged_union_schema(
                 by_operation,
                 "op",
@@ -277,14 +284,14 @@ def _core_schema(schema: Schema) -> CoreSchema:
             )
         case {"anyOf": scalars}:
             message = f"must be a {' or a '.join(scalar['type'] for scalar in scalars)}"
-            choices: list[CoreSchema | tuple[CoreSchema, str]] = [_core_schema(scalar) for scalar in scalars]
+            choices: list[CoreSchema | tuple[CoreSchema, str]] = [_convert_schema(scalar) for scalar in scalars]
             return core_schema.union_schema(choices, custom_error_type="scalar", custom_error_message=message)
         case {"enum": values}:
             return core_schema.literal_schema(values)
         case {"type": "array", "items": items}:
-            return core_schema.list_schema(_core_schema(items), strict=True)
+            return core_schema.list_schema(_convert_schema(items), strict=True)
         case {"type": "object", "properties": properties}:
-            fields = {name: core_schema.typed_dict_field(_core_schema(value)) for name, value in properties.items()}
+            fields = {name: core_schema.typed_dict_field(_convert_schema(value)) for name, value in properties.items()}
             return core_schema.typed_dict_schema(fields, extra_behavior="forbid", strict=True)
         case {"type": kind}:
             return _SCALARS[kind]

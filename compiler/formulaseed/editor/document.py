@@ -162,8 +162,8 @@ class SeedDocument:
         return f"**{name.name}** · {kind}\n\n{text}", name.start, name.end
 
     def _hover_function(self, offset: int) -> tuple[str, int, int] | None:
-        """Return the hover text of the function whose name is at an offset; None if there is none."""
-        for token in _TOKEN.finditer(self.text, *self._line(offset)):
+        """Return the hover text of the function at an offset, with its start and end; None if there is none."""
+        for token in _TOKEN.finditer(self.text, *self._find_line(offset)):
             if token.start() <= offset <= token.end() and token[0] in FUNCTIONS:
                 function = FUNCTIONS[token[0]]
                 text = f"**{function.signature}**\n\n{function.description}: `{function.example}`"
@@ -177,7 +177,7 @@ class SeedDocument:
         return self._describe_input(name)
 
     def _describe_step(self, name: str) -> tuple[str, str]:
-        """Return the kind of a step or filter, with its type and bounds, and its formula, or a note on its error."""
+        """Return the kind of a step, with its type and bounds, and its formula; a note if it has an error."""
         step = self._steps.get(name)
         if step is None:
             return "step", "It has an error."
@@ -191,7 +191,7 @@ class SeedDocument:
 
         Without a declaration, the namespace and an empty text are returned.
         """
-        declaration = next((d for space, d in self._declarations() if (space, d.name) == name.key), None)
+        declaration = next((d for space, d in self._list_declarations() if (space, d.name) == name.key), None)
         if declaration is None:
             return name.space, ""
         kind = "parameter" if name.space == "param" else f"{name.space} field"
@@ -200,7 +200,7 @@ class SeedDocument:
             description += "".join(f"\n- `{value.name}`: {value.description}" for value in declaration.values)
         return f"{kind}, {declaration.ty}", description
 
-    def _declarations(self) -> Iterator[tuple[str, _Declaration]]:
+    def _list_declarations(self) -> Iterator[tuple[str, _Declaration]]:
         """Yield each field and parameter with its namespace; nothing without a program."""
         if self.program is not None:
             yield from (("extraction", field) for field in self.program.fields)
@@ -213,7 +213,7 @@ class SeedDocument:
         names = [o.name for o in self.occurrences if o.is_definition and o.space == "step" and o.start <= offset]
         return names[-1] if names else ""
 
-    def _line(self, offset: int) -> tuple[int, int]:
+    def _find_line(self, offset: int) -> tuple[int, int]:
         """Return the start and end of the line around an offset, without its line break."""
         end = self.text.find("\n", offset)
         return self.text.rfind("\n", 0, offset) + 1, end if end >= 0 else len(self.text)
@@ -222,7 +222,7 @@ class SeedDocument:
 
     def word_at(self, offset: int) -> tuple[int, int]:
         """Return the start and end of the word around an offset, with namespace and `$`; twice the offset if none."""
-        line_start, line_end = self._line(offset)
+        line_start, line_end = self._find_line(offset)
         before = _WORD_BEFORE.search(self.text, line_start, offset)
         after = _WORD_AFTER.match(self.text, offset, line_end)
         start = before.start() if before is not None else offset
@@ -237,7 +237,7 @@ class SeedDocument:
 
         Names and functions are those that the checker accepts there.
         """
-        line_start, _ = self._line(offset)
+        line_start, _ = self._find_line(offset)
         before = self.text[line_start:offset]
         quote = _find_open_quote(before)
         if quote is None:
@@ -245,10 +245,10 @@ class SeedDocument:
         head = self.text[: line_start + quote]
         key = _KEY_BEFORE.search(head[-2000:])
         if key is None:
-            return self._accepted(offset, list(self._keys(head)))
-        return self._accepted(offset, list(self._values(key[1], before[quote + 1 :], head)))
+            return self._keep_accepted(offset, list(self._complete_object(head)))
+        return self._keep_accepted(offset, list(self._complete_value(key[1], before[quote + 1 :], head)))
 
-    def _accepted(self, offset: int, completions: list[Completion]) -> list[Completion]:
+    def _keep_accepted(self, offset: int, completions: list[Completion]) -> list[Completion]:
         """Return the completions without the names and functions that the checker does not accept at an offset.
 
         All are returned if the offset is not in a string of a step that may hold names.
@@ -261,39 +261,39 @@ class SeedDocument:
         accepted = find_accepted(place, candidates)
         return [c for c in completions if c.text not in candidates or c.text in accepted]
 
-    def _values(self, key: str, written: str, head: str) -> Iterable[Completion]:
+    def _complete_value(self, key: str, written: str, head: str) -> Iterable[Completion]:
         """Return the values that a string at a key may have; `written` is its beginning, `head` the text before."""
         if key in _FIXED_VALUES:
             return _FIXED_VALUES[key]
         if key in ("output", "output_fields"):
-            return self._candidate_outputs(len(head) + 1)
+            return self._complete_outputs(len(head) + 1)
         if key in _FORMULAS:
             end = len(head) + 1 + len(written)
-            return [*self._names(), *self._functions(end)]
-        return self._enum_values(key if "." in key else _field_around(key, head))
+            return [*self._list_names(), *self._complete_functions(end)]
+        return self._complete_enum(key if "." in key else _find_field(key, head))
 
-    def _candidate_outputs(self, offset: int) -> list[Completion]:
+    def _complete_outputs(self, offset: int) -> list[Completion]:
         """Return the steps that are not outputs yet; the output at the offset counts as none, since it is replaced."""
         outputs = self.analysis.parsed.output if self.analysis.parsed is not None else ()
         used = {name.text for name in outputs if not name.span.start <= offset <= name.span.end}
-        return [name for name in self._names() if name.kind == "step" and name.text not in used]
+        return [name for name in self._list_names() if name.kind == "step" and name.text not in used]
 
-    def _functions(self, offset: int) -> list[Completion]:
+    def _complete_functions(self, offset: int) -> list[Completion]:
         """Return the functions, each with an opening bracket unless there is one after the word at the offset."""
         _, end = self.word_at(offset)
         bracket = "" if self.text[end : end + 1] == "(" else "("
         return [Completion(name, "function", function.signature, bracket) for name, function in FUNCTIONS.items()]
 
-    def _enum_values(self, name: str) -> list[Completion]:
+    def _complete_enum(self, name: str) -> list[Completion]:
         """Return the values of the extracted field with this full name; empty if there is none."""
-        for space, declaration in self._declarations():
+        for space, declaration in self._list_declarations():
             if name == f"{space}.{declaration.name}" and isinstance(declaration, nodes.ExtractionField):
                 return [Completion(value.name, "value", value.description) for value in declaration.values]
         return []
 
-    def _names(self) -> Iterator[Completion]:
+    def _list_names(self) -> Iterator[Completion]:
         """Yield a completion for each field, parameter, step and filter of the seed, except steps with errors."""
-        for space, declaration in self._declarations():
+        for space, declaration in self._list_declarations():
             kind = "parameter" if space == "param" else "field"
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
         for step in self._steps.values():
@@ -302,17 +302,17 @@ class SeedDocument:
             else:
                 yield Completion(step.name, "step", step_text(step))
 
-    def _keys(self, head: str) -> Iterable[Completion]:
+    def _complete_object(self, head: str) -> Iterable[Completion]:
         """Return the keys that the object around the end of `head` may have; names in conditions; none if unknown."""
-        around = _keys_around(head)
+        around = _find_keys(head)
         last = (around or [""])[-1]
         if last == "where":
-            return [c for c in self._names() if c.kind in ("field", "filter") and not c.text.startswith("param.")]
+            return [c for c in self._list_names() if c.kind in ("field", "filter") and not c.text.startswith("param.")]
         if last in ("extraction", "meta", "context") and "compute" in around:
-            names = [name for name in self._names() if name.text.startswith(f"{last}.")]
+            names = [name for name in self._list_names() if name.text.startswith(f"{last}.")]
             return [Completion(name.text.removeprefix(f"{last}."), name.kind, name.description) for name in names]
         if last == "compute":
-            operation = OPERATIONS.get(_operation_around(head, self.text[len(head) :]))
+            operation = OPERATIONS.get(_find_operation(head, self.text[len(head) :]))
             return _complete_keys(list_step_keys(operation) if operation is not None else ("name", "op"))
         return _complete_keys(_SECTION_KEYS.get(last, ()))
 
@@ -358,7 +358,7 @@ def _find_open_quote(beginning: str) -> int | None:
 _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]')
 
 
-def _keys_around(head: str) -> list[str]:
+def _find_keys(head: str) -> list[str]:
     """Return the keys of the objects and lists open at the end of `head`, from the outermost, without empty ones."""
     keys: list[str] = []
     last = pending = ""
@@ -379,16 +379,16 @@ def _keys_around(head: str) -> list[str]:
     return [key for key in keys if key]
 
 
-def _operation_around(head: str, tail: str) -> str:
+def _find_operation(head: str, tail: str) -> str:
     """Return the value of `op` in the step that contains the end of `head`, the start of `tail`; empty without one."""
     step = head[head.rfind("{") :] + tail[: max(tail.find("}"), 0)]
     operations = re.findall(r'"op"\s*:\s*"(\w+)"', step)
     return operations[-1] if operations else ""
 
 
-def _field_around(key: str, head: str) -> str:
+def _find_field(key: str, head: str) -> str:
     """Return the full name of the field that a condition compares at `key`; just the key if no namespace is known."""
-    around = _keys_around(head)
+    around = _find_keys(head)
     for name in reversed([*around, key]):
         if "." in name:
             return name

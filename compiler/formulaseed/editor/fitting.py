@@ -64,7 +64,7 @@ def place_at(text: str, tree: JsonValue | None, word: tuple[int, int]) -> Place 
             if isinstance(step, JsonObject):
                 ends = (text[: step.span.start], text[steps.span.end - 1 :])
                 for member in step.members:
-                    for string in _strings(member.value):
+                    for string in _iterate_strings(member.value):
                         if _covers(string, word):
                             return _place_in(text, ends, step, member.key.value, string, word)
                 return None
@@ -98,6 +98,7 @@ def _place_in(
     }
 
     def make_named(text: str) -> Step:
+        """Return the step that shows whether a name fits at `key`: a lookup, a step with `field`, or a formula."""
         if operation == "lookup":
             return {"op": "lookup", "source": text, **_MINIMAL_LOOKUP}
         if key == "field":
@@ -126,16 +127,16 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
     or is the condition of an `if`.
     """
     if not place.is_formula:
-        codes = _codes(place, candidates, ["{}"])
+        codes = _find_codes(place, candidates, ["{}"])
         return {
             name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)
         }
     # a name that is compared with itself has the right type: every error is one of its place
-    compared = _codes(place, candidates, ["{0} == {0}", "== {0}"])
+    compared = _find_codes(place, candidates, ["{0} == {0}", "== {0}"])
     placed = {name: candidates[name] for name, own in compared.items() if not _is_misplaced(own)}
-    closing = _closing_brackets(place.before)
+    closing = _find_closing_brackets(place.before)
     ends = (place.after, closing, f" else None{closing}")
-    codes = _codes(place, placed, [f"{_escape(place.before)}{{}}{_escape(end)}" for end in ends])
+    codes = _find_codes(place, placed, [f"{_escape(place.before)}{{}}{_escape(end)}" for end in ends])
     meaningful = {name for name, own in codes.items() if not _is_misplaced(own)}
     well_typed = {name for name in meaningful if _MISTYPED not in codes[name]}
     # after `and` a comparison may begin; and if no name has the right type, another part of the formula is wrong
@@ -154,10 +155,11 @@ def _escape(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) -> dict[str, set[str]]:
+def _find_codes(place: Place, candidates: Mapping[str, str], forms: Iterable[str]) -> dict[str, set[str]]:
     """Return the codes of each candidate's errors in the first of `forms` that can be read with the candidate in it.
 
-    A form is a format string for the text of the candidate. A candidate that no form can be read with is left out.
+    A form is a format string for the text of the candidate. The set is empty for a candidate without errors; a
+    candidate that no form can be read with is left out.
     """
     codes: dict[str, set[str]] = {}
     for form in dict.fromkeys(forms):
@@ -189,7 +191,7 @@ def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
     return codes
 
 
-def _closing_brackets(beginning: str) -> str:
+def _find_closing_brackets(beginning: str) -> str:
     """Return the closing brackets that are missing at the end of `beginning`, in the order in which to write them.
 
     Brackets in strings do not count.
@@ -203,17 +205,17 @@ def _closing_brackets(beginning: str) -> str:
     return "".join(reversed(closing))
 
 
-def _strings(value: JsonValue) -> Iterator[JsonString]:
+def _iterate_strings(value: JsonValue) -> Iterator[JsonString]:
     """Yield every string in a value, at any depth, keys included; a key comes before its value."""
     if isinstance(value, JsonString):
         yield value
     elif isinstance(value, JsonArray):
         for item in value.items:
-            yield from _strings(item)
+            yield from _iterate_strings(item)
     elif isinstance(value, JsonObject):
         for member in value.members:
             yield member.key
-            yield from _strings(member.value)
+            yield from _iterate_strings(member.value)
 
 
 def _string_value(value: JsonValue | None) -> str:

@@ -143,18 +143,21 @@ def _exit(server: SeedServer, _: None) -> None:
 
 
 def _open(server: SeedServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    """Check a text that the client has opened, at once."""
     server.check(params.text_document.uri)
 
 
 def _change(server: SeedServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    """Check a text that has changed, after a pause."""
     server.check_soon(params.text_document.uri)
 
 
 def _close(server: SeedServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    """Forget a text that the client has closed, and clear its diagnostics."""
     server.forget(params.text_document.uri)
 
 
-def _hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
+def _show_hover(server: SeedServer, params: lsp.HoverParams) -> lsp.Hover | None:
     """Return the hover text at a position, in Markdown, with its range; None if there is no name or function."""
     uri = params.text_document.uri
     hover = server.seed(uri).hover(server.offset(uri, params.position))
@@ -170,10 +173,10 @@ def _complete(server: SeedServer, params: lsp.CompletionParams) -> lsp.Completio
     uri = params.text_document.uri
     offset = server.offset(uri, params.position)
     completions = server.seed(uri).completions(offset)
-    return lsp.CompletionList(False, [_completion_item(server, uri, offset, item) for item in completions])
+    return lsp.CompletionList(False, [_build_completion(server, uri, offset, item) for item in completions])
 
 
-def _completion_item(server: SeedServer, uri: str, offset: int, completion: Completion) -> lsp.CompletionItem:
+def _build_completion(server: SeedServer, uri: str, offset: int, completion: Completion) -> lsp.CompletionItem:
     """Return a completion that replaces the word around the cursor by its text and suffix."""
     word = server.range(server.text(uri), *server.seed(uri).word_at(offset))
     return lsp.CompletionItem(
@@ -214,8 +217,11 @@ def _rename(server: SeedServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     return lsp.WorkspaceEdit(changes={uri: changes})
 
 
-def _outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-    """Return the names that the seed defines as flat symbols: fields, and variables for all others."""
+def _list_outline(server: SeedServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    """Return the names that the seed defines as flat symbols, in its order.
+
+    Extraction, meta and context fields have the kind of fields, parameters and steps that of variables.
+    """
     uri = params.text_document.uri
     symbols = []
     for symbol in server.seed(uri).outline():
@@ -232,13 +238,13 @@ def _suggest_fixes(server: SeedServer, params: lsp.CodeActionParams) -> list[lsp
     end = server.offset(uri, params.range.end)
     diagnostics = [d for d in server.seed(uri).diagnostics if d.span.start <= end and start <= d.span.end]
     return [
-        _code_action(server, uri, diagnostic, diagnostic.suggestion)
+        _build_action(server, uri, diagnostic, diagnostic.suggestion)
         for diagnostic in diagnostics
         if diagnostic.suggestion is not None and diagnostic.suggestion.applicability != "display"
     ]
 
 
-def _code_action(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
+def _build_action(server: SeedServer, uri: str, diagnostic: Diagnostic, suggestion: Suggestion) -> lsp.CodeAction:
     """Convert a suggestion to an action of the protocol.
 
     A safe one is preferred; the title of any other says that it changes the meaning.
@@ -271,12 +277,12 @@ _FEATURES: dict[str, tuple[Callable[..., Any], Any]] = {
     lsp.TEXT_DOCUMENT_DID_OPEN: (_open, None),
     lsp.TEXT_DOCUMENT_DID_CHANGE: (_change, None),
     lsp.TEXT_DOCUMENT_DID_CLOSE: (_close, None),
-    lsp.TEXT_DOCUMENT_HOVER: (_hover, None),
+    lsp.TEXT_DOCUMENT_HOVER: (_show_hover, None),
     lsp.TEXT_DOCUMENT_COMPLETION: (_complete, lsp.CompletionOptions(trigger_characters=['"', ".", "$", " "])),
     lsp.TEXT_DOCUMENT_DEFINITION: (_find_definition, None),
     lsp.TEXT_DOCUMENT_REFERENCES: (_find_references, None),
     lsp.TEXT_DOCUMENT_RENAME: (_rename, None),
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (_outline, None),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (_list_outline, None),
     lsp.TEXT_DOCUMENT_CODE_ACTION: (
         _suggest_fixes,
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),

@@ -15,6 +15,7 @@ __all__ = ["Anthropic", "Cascade", "Lexical", "Recorded", "Trained"]
 
 
 def __getattr__(name: str) -> Any:
+    """Import the options class of an extractor at its first use. Raises `AttributeError` for any other name."""
     from formulaseed.extractors.registry import EXTRACTORS, import_options
 
     names = {path.rpartition(".")[2]: extractor for extractor, path in EXTRACTORS.items()}

@@ -235,6 +235,7 @@ class CascadeExtractor(OpenExtractor):
         lengths: list[int] = []
 
         def read_and_measure() -> Iterator[Sequence[ReviewInput]]:
+            """Yield the reviews of each restaurant, and append their number to `lengths`."""
             for reviews in self._read_reviews():
                 lengths.append(len(reviews))
                 yield reviews

@@ -163,9 +163,10 @@ def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[st
 
 
 def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[ValueIndex, dict[str, float]]:
-    """Return the weights of the cues in a sentence, by value and by the cue's last stem; negative if the cue is denied.
+    """Return the weights of the cues in a sentence, by value and by the cue's last stem.
 
-    Of several cues with the same last stem, the greatest weight counts. A supposed cue counts only if it is a phrase.
+    The weight is negative if the cue is denied. Of several cues with the same last stem, the greatest weight counts.
+    With `supposition` in `kinds` a supposed cue counts only if it is a phrase; without `denial` no cue is denied.
     """
     weights: dict[ValueIndex, dict[str, float]] = defaultdict(dict)
     for start, word in enumerate(words):
@@ -290,7 +291,10 @@ class LexicalExtractor(SyncExtractor):
         ]
 
     def find_spoken_values(self, text: str, facts: Mapping[str, object] = _NO_FACTS) -> dict[str, FieldValue]:
-        """Return the values that a text speaks for, by field; leaves out the fields that it says nothing about."""
+        """Return the values that a text speaks for, by field; leaves out the fields that it says nothing about.
+
+        Unlike `extract_values` it raises nothing, and counts nothing for `summary`.
+        """
         return self._choose_values(score_values(self._cues, split_sentences(text), self._kinds), text, facts)
 
     def _choose_values(

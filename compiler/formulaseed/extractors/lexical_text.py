@@ -23,7 +23,7 @@ PAUSE = ","
 
 
 def parse_words(text: str) -> frozenset[str]:
-    """Return the words of a text that are separated by white space."""
+    """Return the words of a text that are separated by white space, each once."""
     return frozenset(text.split())
 
 
@@ -85,7 +85,10 @@ def stem_words(text: str) -> tuple[str, ...]:
 
 
 def stem_content_words(text: str) -> tuple[str, ...]:
-    """Return the stems of the words of a phrase that are no function words; `_` separates words, too."""
+    """Return the stems of the words of a phrase; `_` separates words, too.
+
+    Function words, such as articles and pronouns, and numbers are left out.
+    """
     return tuple(word for word in stem_words(text.replace("_", " ")) if word not in FUNCTION_WORDS and word.isalpha())
 
 

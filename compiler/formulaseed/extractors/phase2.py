@@ -212,6 +212,7 @@ def _throttle(notify: Notify) -> Notify:
     last = time.monotonic()
 
     def pass_on(line: str) -> None:
+        """Pass the line on, or drop it if the last one was passed on less than ten seconds ago."""
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()

@@ -185,6 +185,7 @@ class ExtractionRecorder:
         pending: deque[Sequence[ReviewInput]] = deque()
 
         def remember_reviews() -> Iterator[Sequence[ReviewInput]]:
+            """Yield the reviews of each restaurant, and append them to `pending`."""
             for reviews in restaurants:
                 pending.append(reviews)
                 yield reviews
@@ -194,14 +195,14 @@ class ExtractionRecorder:
             for extractions in answers:
                 for review, extraction in zip(pending.popleft(), extractions, strict=True):
                     if extraction.fields is not None:
-                        write_line(self._file, self._line(review, extraction))
+                        write_line(self._file, self._build_line(review, extraction))
                 yield extractions
         finally:
             if isinstance(answers, Generator):  # end its tasks now, not when it is garbage-collected
                 answers.close()
 
-    def _line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:
-        """Return the line of an extraction, without empty quotes and reasons, and with the text only if wanted."""
+    def _build_line(self, review: ReviewInput, extraction: Extraction) -> dict[str, Any]:
+        """Return the line of an extraction, without empty quotes and reasons; its text only with `with_text`."""
         optional = {
             "text": review.text if self._with_text else "",
             "fields": extraction.fields,

@@ -118,8 +118,9 @@ def compare_verdicts(
 ) -> VerdictAgreement:
     """Evaluate each restaurant with the recorded and with the predicted values, and return the agreement.
 
-    Skips restaurants without a relevant review that both sides have. A restaurant that cannot be evaluated with one
-    side is added to `failures`, and counts as failed. Without a restaurant that has both, there are no outputs.
+    `parameters` are the seed's, None for its defaults. Skips restaurants without a relevant review that both sides
+    have. A restaurant that cannot be evaluated with one side is added to `failures`, and counts as failed. Without a
+    restaurant that has both, there are no outputs.
     """
     pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = []
     evaluated = failed = reviews = relevant = 0

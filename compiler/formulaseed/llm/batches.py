@@ -85,9 +85,9 @@ class BatchClient(Client):
             raise translate_error(error) from None
 
     async def read_state(self, batch_id: str) -> BatchState:
-        """Ask the API for the state of a batch."""
+        """Ask the API for the state of a batch. Raises `CallFailed`, with `status` 404 if there is no such batch."""
         try:
-            return _batch_state(await self.sdk.messages.batches.retrieve(batch_id))
+            return _read_batch_state(await self.sdk.messages.batches.retrieve(batch_id))
         except Exception as error:
             raise translate_error(error) from None
 
@@ -101,7 +101,7 @@ class BatchClient(Client):
             async for batch in self.sdk.messages.batches.list(limit=100):
                 if batch.created_at.timestamp() < created_since:
                     return
-                yield _batch_state(batch)
+                yield _read_batch_state(batch)
         except Exception as error:
             failure = translate_error(error)
             if failure.status != 404:
@@ -134,7 +134,7 @@ class BatchClient(Client):
                 try:
                     async for entry in entries:
                         count += 1
-                        yield _batch_result(entry)
+                        yield _read_batch_result(entry)
                 finally:
                     await entries.close()
                 if count >= batch.count:
@@ -162,13 +162,14 @@ async def _send_once(request: Any, call_next: Any) -> Any:
     return response
 
 
-def _batch_state(batch: Any) -> BatchState:
+def _read_batch_state(batch: Any) -> BatchState:
+    """Return the state in a batch of the API; its count are the calls in every status, finished or not."""
     counts = batch.request_counts
     count = sum(getattr(counts, name) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired"))
     return BatchState(batch.id, count, batch.processing_status == "ended")
 
 
-def _batch_result(entry: Any) -> BatchResult:
+def _read_batch_result(entry: Any) -> BatchResult:
     """Return the result in an entry of the API; an unreadable answer is a result without an answer.
 
     `may_help` is True for an unreadable answer, an expired call, and an error that is not permanent.

@@ -235,11 +235,11 @@ def sum_costs(costs: Sequence[float | None]) -> float | None:
 
 def render_prompt(name: str, **values: Any) -> str:
     """Render `templates/prompts/<name>.md.j2`. Values are inserted without escaping, since a prompt is text for a model."""
-    return _environment().get_template(f"{name}.md.j2").render(**values).strip() + "\n"
+    return _create_environment().get_template(f"{name}.md.j2").render(**values).strip() + "\n"
 
 
 @cache
-def _environment() -> Environment:
+def _create_environment() -> Environment:
     """Return the environment of the prompt templates, in which an undefined name raises an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

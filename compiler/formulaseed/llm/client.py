@@ -155,14 +155,20 @@ class Client:
             return ModelCapabilities()
 
     def _next_create_function(self) -> Callable[..., Any]:
-        """Return the SDK's `create` on the next of several small pools, which the first call of this method opens."""
+        """Return the SDK's `create` on the next of several small pools, in turn.
+
+        The first call opens the pools, which `aclose` closes.
+        """
         if self._create_functions is None:
             self._sdks += open_pools(self.sdk, (self.limits.concurrency - 1) // _POOL_SIZE)
             self._create_functions = cycle([sdk.messages.with_raw_response.create for sdk in self._sdks])
         return next(self._create_functions)
 
     async def count_tokens(self, call: ModelCall) -> int:
-        """Ask the API for the number of tokens in a call's prompt, which is free. Raises `CallFailed`."""
+        """Ask the API for the number of tokens in a call's prompt, which is free.
+
+        Raises `CallFailed` if the API gives no number.
+        """
         try:
             prompt = {name: value for name, value in build_request(call).items() if name != "max_tokens"}
             tokens: object = (await self.sdk.messages.count_tokens(**prompt)).input_tokens
@@ -247,14 +253,20 @@ class Client:
         await self._tokens.take(call.bytes / _BYTES_PER_TOKEN)
 
     def _end_broken_attempt(self, state: _CallState) -> None:
-        """Record the end of an attempt with status 200 whose body could not be read or parsed, if there is one."""
+        """Record the end of an attempt with status 200 whose body could not be read or parsed, if there is one.
+
+        Resets `state.answered_ms`, so that a second call does nothing.
+        """
         ms = state.answered_ms
         state.answered_ms = None
         if ms is not None:
             self._end_attempt(state, "broken", ms)
 
     def _end_attempt(self, state: _CallState, status: str, ms: int, request_id: str = "") -> None:
-        """Record the end of an attempt without an answer: add it to `state.statuses`, charge it, and call `on_attempt`."""
+        """Record the end of an attempt without an answer: add it to `state.statuses`, charge it, call `on_attempt`.
+
+        It is charged with the upper bound of the call if the API may have charged it, otherwise with nothing.
+        """
         state.statuses.append(status)
         attempt = self._build_attempt(state, status, ms, request_id)
         self._budget.charge(attempt)
@@ -263,7 +275,10 @@ class Client:
     def _build_attempt(
         self, state: _CallState, status: str, ms: int, request_id: str, answer: Answer | None = None
     ) -> Attempt:
-        """Return an attempt that has ended. If it may have been charged, its usage is the upper bound of the call."""
+        """Return an attempt that has ended, with the answer's usage if it has an `answer`.
+
+        Without one, its usage is the upper bound of the call if the attempt may have been charged, else None.
+        """
         call = state.call
         number = len(state.statuses)
         if answer is not None:
@@ -275,4 +290,5 @@ class Client:
 
 
 def _ms_since(start: float) -> int:
+    """Return the milliseconds since `start`, a time of `time.perf_counter`, rounded."""
     return round((time.perf_counter() - start) * 1000)

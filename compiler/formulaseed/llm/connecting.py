@@ -71,7 +71,10 @@ def open_pools(sdk: AsyncAnthropic, count: int) -> list[AsyncAnthropic]:
 
 
 def check_ready() -> None:
-    """Raise `NotReady` if every call would fail. Sends nothing, but must not be called in a running event loop."""
+    """Raise `NotReady` if every call would fail: the SDK is missing, finds no credentials, or cannot start.
+
+    Sends nothing. Raises `RuntimeError` in a running event loop.
+    """
     try:
         sdk = connect(Limits())
     except CallFailed as error:

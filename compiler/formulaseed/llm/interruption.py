@@ -83,7 +83,10 @@ class Interruption:
                 raise Interrupted(signals[0])
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Cancel the coroutine that runs. Raises `Interrupted` if none runs, or if it has been cancelled before."""
+        """Cancel the coroutine that runs, and set `self.number` at the first signal.
+
+        Raises `Interrupted` if no coroutine runs, or if it has been cancelled before.
+        """
         self.number = self.number or number
         if self._cancel is None:
             raise Interrupted(number)
@@ -91,6 +94,9 @@ class Interruption:
 
 
 def run_interruptibly(runner: asyncio.Runner, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """Run a coroutine and return its result. Raises `Interrupted` if a signal cancels it."""
+    """Run a coroutine on the runner's loop and return its result. Raises `Interrupted` at a signal.
+
+    The first signal cancels the coroutine, the next one stops at once.
+    """
     with Interruption() as interruption:
         return interruption.run(runner, work)

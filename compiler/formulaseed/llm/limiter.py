@@ -54,7 +54,10 @@ class AdaptiveLimiter:
         self._wake()
 
     async def reacquire(self) -> None:
-        """Leave the context and enter it again, which waits if the width has decreased meanwhile."""
+        """Leave the context and enter it again, which waits if the width has decreased meanwhile.
+
+        If the wait is cancelled, the task still counts as inside, and leaves the context as usual.
+        """
         await self.__aexit__()
         try:
             await self.__aenter__()
@@ -99,7 +102,10 @@ class RateLimiter:
         self._free_at = 0.0
 
     async def take(self, amount: float) -> None:
-        """Take an amount: wait until those that were taken before are used up, or `is_over` returns True."""
+        """Take an amount: wait until those that were taken before are used up, or `is_over` returns True.
+
+        The amount counts from now on, also if the wait is cancelled. Without a limit there is no wait.
+        """
         start = max(self._clock(), self._free_at)
         self._free_at = start + amount * self._seconds
         while (remaining := start - self._clock()) > 0 and not self._is_over():
@@ -141,7 +147,10 @@ class CostBudget:
         return True
 
     def may_retry(self) -> bool:
-        """Return True if a call in flight may be sent again, although its attempts so far may have been charged."""
+        """Return True if a call in flight may be sent again, although its attempts so far may have been charged.
+
+        That is the case if what is spent and reserved is within the limit, or there is no limit.
+        """
         return self.limit is None or self._spent + sum(self._reserved.values()) <= self.limit
 
     def has_price(self, call: ModelCall) -> bool:
@@ -160,6 +169,6 @@ class CostBudget:
         self._changed.set()
 
     def charge(self, attempt: Attempt) -> None:
-        """Add the cost of an attempt to what is spent; an unknown price counts as nothing."""
+        """Add the cost of an attempt to what is spent; an unknown price, or no usage, counts as nothing."""
         if attempt.usage is not None:
             self._spent += self._prices.cost(attempt.model, attempt.usage) or 0.0

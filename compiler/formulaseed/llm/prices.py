@@ -35,9 +35,10 @@ class Prices(Record):
     batch: Amount = 0.5
 
     def cost(self, model: str, usage: Usage, *, is_batch: bool = False, calls: int = 1) -> float | None:
-        """Return the cost in US dollars of the tokens of `calls` calls; None if the price is unknown.
+        """Return the cost in US dollars of the tokens of `calls` calls, with `is_batch` at the price of batches.
 
-        It is unknown for a model that is not listed, and for prompts that are longer on average than `longest_prompt`.
+        Returns None if the price is unknown: the model is not listed, or prompts are longer on average than
+        `longest_prompt`.
         """
         price = self.models.get(model)
         if price is None or (price.longest_prompt is not None and usage.prompt > price.longest_prompt * max(1, calls)):

@@ -112,6 +112,7 @@ class AggregatePrinter:
         return (*blocks, *update), value.raises
 
     def _print_update(self, names: Mapping[str, Code]) -> tuple[Block, ...]:
+        """Print the statements that update the accumulators, with `names` beside the aggregate's locals."""
         return tuple(Statement(line) for line in _fill_lines(self.spelling.update, {**self.locals, **names}))
 
     def print_result(self) -> list[Block]:
@@ -165,6 +166,7 @@ class _Operand:
         self.is_name = isinstance(operand, typed.Ref) and not printed.raises and printed.code.isidentifier()
 
     def _print(self, printer: ExpressionPrinter) -> Printed:
+        """Print the operand with `printer`, with a check that raises for infinity unless it may be infinite here."""
         if self.may_be_infinite:
             return printer.print(self.operand)
         return printer.print_finite(self.operand, as_float=self.is_float)
@@ -210,4 +212,5 @@ def convert_number(value: Value, ty: Type) -> Value:
 
 
 def _fill_lines(template: str, names: Mapping[str, Code]) -> list[Code]:
+    """Return the lines of a template with `names` in the places of their keys, each as code."""
     return [Code(line) for line in template.format(**names).splitlines()]

@@ -108,7 +108,7 @@ class ExpressionPrinter:
         )
 
     def _print(self, expression: Expr) -> Printed:
-        """Print an expression by the kind of its node; integers stay integers. It must be no aggregate."""
+        """Print an expression by its kind; integers stay integers. Raises `AssertionError` for an aggregate."""
         match expression:
             case typed.Literal(value):
                 code = literal(value)
@@ -163,7 +163,7 @@ class ExpressionPrinter:
         return replace(inner, code=code, precedence=operators.UNARY, depth=inner.depth_at(precedence))
 
     def _print_conditional(self, node: typed.Conditional, *, as_float: bool = False) -> Printed:
-        """Print `a if test else b`; both branches are checked for infinity here if the whole may be null."""
+        """Print `a if test else b`, both as floats if `as_float`; checked for infinity if the whole may be null."""
         test = self.print_finite(node.condition)
         then = self.print(node.then, as_float=as_float)
         otherwise = self.print(node.otherwise, as_float=as_float)
@@ -206,7 +206,7 @@ class ExpressionPrinter:
         return before, flat
 
     def _prepend_parts(self, before: list[Printed], printed: Printed) -> Printed:
-        """Print `(part := …, operation on part)[-1]`, and remember its parts; return `printed` itself if there are none."""
+        """Print `(part := …, operation on part)[-1]`, and remember its parts; `printed` itself if `before` is empty."""
         if not before:
             return printed
         parts = [*before, printed]
@@ -244,7 +244,7 @@ class ExpressionPrinter:
         return Printed(code, operators.ATOM, raises=True, is_float=is_float, depth=max_depth(checked) + 1)
 
     def _print_call(self, node: typed.Call, *, as_float: bool = False) -> Printed:
-        """Print a call; deep arguments become parts, and a conversion of a literal of its type is the literal."""
+        """Print a call, of floats if `as_float`; `float(2.5)` becomes `2.5`, and deep arguments become parts."""
         first = node.arguments[0]
         is_literal = isinstance(first, typed.Literal) and first.info.ty == node.info.ty
         # `float(2.5)` and `int(7)` are their arguments.
@@ -309,9 +309,9 @@ class ExpressionPrinter:
         return Printed(code, operators.COMPARISON, raises=can_any_raise(operands), depth=depth)
 
     def _print_logical(self, node: typed.Logical, *, as_float: bool = False) -> Printed:
-        """Print `and` and `or`; a value after a test of an entity becomes `value if entity else None`.
+        """Print `and` and `or`, with `as_float` numbers as floats; `entity and x` becomes `x if entity else None`.
 
-        A literal that decides the result ends the expression, and the operands before it are evaluated for their errors.
+        A literal that decides the result is the last operand; those before it are evaluated for their errors.
         """
         precedence = operators.AND if node.operator == "and" else operators.OR
         deciding_value = node.operator == "or"
@@ -347,7 +347,7 @@ class ExpressionPrinter:
 
 
 def _spell_call(function: Function, arguments: Sequence[Printed]) -> tuple[Code, str]:
-    """Return a call in the function's own spelling, and the template of this spelling."""
+    """Return a call in the function's own spelling, and the template of that spelling, which has `{}` for arguments."""
     spelling = function.spelling(SPELLING_KEY)
     template = spelling.text
     if spelling.in_order and sum(argument.raises for argument in arguments) > 1:  # the first error must be reported

@@ -62,7 +62,7 @@ def read_identity(source: str) -> Identity | None:
     module = _find_tested_module(tree)
     if module is not None:
         return Identity("seed", module, path, tested=module)
-    strings = _string_constants(tree)
+    strings = _read_string_constants(tree)
     for kind, (sha256, name) in _CONSTANTS.items():
         if re.fullmatch("[0-9a-f]{64}", strings.get(sha256, "")) and name in strings:
             return Identity(kind, strings[name], path)
@@ -122,7 +122,7 @@ def _find_header(docstring: str) -> re.Match[str] | None:
     return next((match for match in matches if match is not None), None)
 
 
-def _string_constants(tree: ast.Module) -> dict[str, str]:
+def _read_string_constants(tree: ast.Module) -> dict[str, str]:
     """Return the top-level constants of the module that are strings, with or without an annotation, by name.
 
     The last assignment to a name wins.

@@ -150,7 +150,10 @@ class _Checker:
             self._define_name(statement, name.name, self.imports)
 
     def _define_fields(self, body: list[ast.stmt]) -> None:
-        """Add the fields of a class to `self.fields`. Raises `_Foreign` for a private, repeated or frame's name."""
+        """Add the fields of a class to `self.fields`.
+
+        Raises `_Foreign` for a name that begins with `_`, is in `FRAME_NAMES`, or is declared twice.
+        """
         own_fields: set[str] = set()
         for statement in body:
             match statement:
@@ -171,11 +174,11 @@ class _Checker:
     # --- outside of functions
 
     def _check_constant(self, value: ast.expr | None) -> None:
-        """Check that a value is a literal, a type, or a call that only makes one: it takes no time, and cannot fail."""
-        for part in self._constant_parts(value):
+        """Check that a value consists of literals, types and calls of them, or is None. Raises `_Foreign` if not."""
+        for part in self._split_constant(value):
             self._check_constant(part)
 
-    def _constant_parts(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
+    def _split_constant(self, value: ast.expr | None) -> Iterable[ast.expr | None]:
         """Return the parts of a constant that remain to be checked; none for a literal, a type, or no value.
 
         Raises `_Foreign` if the value is no constant.

@@ -113,7 +113,7 @@ class _Nesting:
             chosen = set(map(id, group))
             remaining = [item for item in remaining if id(item) not in chosen]
             self.opened |= opened
-            rests = {name: self._remaining_test(name, test) for name in opened}
+            rests = {name: self._build_remaining_test(name, test) for name in opened}
             inner = [replace(item, tests=_replace_tests(item.tests, test, rests)) for item in group]
             parts.append(_GuardedBlocks((test,), tuple(self.build_blocks(inner, depth + 1))))
         return _join_branches(parts)
@@ -161,7 +161,7 @@ class _Nesting:
             passed_raises = passed_raises or (not fits and item.may_raise)
         return group
 
-    def _remaining_test(self, name: str, test: Test) -> Test | None:
+    def _build_remaining_test(self, name: str, test: Test) -> Test | None:
         """Return one test for all other conditions of the filter `name`; None if it tests nothing else."""
         rest = [other for other in self.filters[name] if other is not test]
         if not rest:

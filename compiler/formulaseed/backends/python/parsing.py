@@ -154,6 +154,7 @@ def _join_tests(tests: Sequence[str], margin: int) -> Code:
 
 
 def _section(field: RowField) -> str:
+    """Return the section of a JSON row that holds the field: `extraction` or `meta`."""
     return "extraction" if isinstance(field, nodes.ExtractionField) else "meta"
 
 

@@ -97,8 +97,8 @@ class _SeedPlanner:
         self.program = program
         used = program.used()
         self.inputs = program.row_fields()
-        self.fields = self._row_fields(SymbolKind.EXTRACTION)
-        self.meta = self._row_fields(SymbolKind.META)
+        self.fields = self._find_row_fields(SymbolKind.EXTRACTION)
+        self.meta = self._find_row_fields(SymbolKind.META)
         self.context = [f for f in program.context if Symbol(SymbolKind.CONTEXT, f.name) in used]
         self.steps = [s for s in program.steps if not isinstance(s.operation, nodes.Filter)]
         hoisted = hoist_aggregates(program)
@@ -125,7 +125,7 @@ class _SeedPlanner:
         self.computation = statements.print_computation()
         self.evidence = statements.print_evidence()
 
-    def _row_fields(self, kind: SymbolKind) -> list[nodes.ExtractionField | nodes.InputField]:
+    def _find_row_fields(self, kind: SymbolKind) -> list[nodes.ExtractionField | nodes.InputField]:
         return [field for field_kind, field in self.inputs if field_kind is kind]
 
     def variables(self, header: Code, sha256: str, *, bare: bool) -> Variables:
@@ -140,13 +140,13 @@ class _SeedPlanner:
             "sha256": literal(sha256),
             "keywords": [literal(word) for word in program.keywords],
             "fold_keywords": any(keyword != keyword.casefold() for keyword in program.keywords),
-            **self._records(bare),
-            **self._computation(bare),
-            **self._readers(),
+            **self._plan_records(bare),
+            **self._plan_computation(bare),
+            **self._plan_readers(),
         }
 
-    def _records(self, bare: bool) -> Variables:
-        """Return the types of values, and the records of rows, contexts, parameters, steps and results, by name."""
+    def _plan_records(self, bare: bool) -> Variables:
+        """Return the types and records of rows, contexts, parameters, steps and results, without comments if `bare`."""
         aliases = [*self.aliases.values()]
         if bare:
             aliases = [alias.strip_comments() for alias in aliases]
@@ -163,7 +163,7 @@ class _SeedPlanner:
             "output_names": _list_seed_names(self.program.output, result),
         }
 
-    def _computation(self, bare: bool) -> Variables:
+    def _plan_computation(self, bare: bool) -> Variables:
         """Return the constants, tables and statements for the steps and the evidence; no comments if `bare`."""
         computation, evidence = self.computation, self.evidence
         if bare:
@@ -178,11 +178,11 @@ class _SeedPlanner:
             "evidence": evidence,
         }
 
-    def _readers(self) -> Variables:
-        """Return the code that reads rows, contexts and parameters from JSON."""
+    def _plan_readers(self) -> Variables:
+        """Return the template's variables with the code that reads rows, contexts and parameters from JSON."""
         choices = {values: alias.choices for values, alias in self.aliases.items()}
         return {
-            "inputs": self._input_names(),
+            "inputs": self._print_input_names(),
             "straight": plan_straight_reader([field for _, field in self.inputs], choices, _LOCAL_NAMES),
             "sections": [Code(name) for name, fields in (("extraction", self.fields), ("meta", self.meta)) if fields],
             "row_readers": [view.read for view in self.row],
@@ -192,6 +192,7 @@ class _SeedPlanner:
         }
 
     def _outputs(self) -> list[nodes.Step]:
+        """Return the steps that are outputs, in the order of the program's `output`."""
         by_name = {step.name: step for step in self.steps}
         return [by_name[name] for name in self.program.output]
 
@@ -218,7 +219,7 @@ class _SeedPlanner:
                 line = replace(view, comment=print_comment(step.name, text, _MAX_DECLARATION)).declaration()
                 yield replace(line, above=(*above, *line.above))
 
-    def _input_names(self) -> list[Code]:
+    def _print_input_names(self) -> list[Code]:
         """Print the names of declared inputs by their sections in JSON, without standard fields or empty sections."""
         entries = []
         for kind in INPUT_KINDS:
@@ -325,7 +326,7 @@ class _SeedPlanner:
             (Symbol(kind, field.name), scope.add_local(view.name), field.ty)
             for (kind, field), view in zip(self.inputs, self.row, strict=True)
         ]
-        symbols = [*row, *self._attributes()]
+        symbols = [*row, *self._list_attributes()]
         names: dict[str, Code] = {}
         # The steps of the author get their names first.
         steps = sorted(self.hoisted.steps, key=self.hoisted.is_part)
@@ -352,7 +353,7 @@ class _SeedPlanner:
             {Code(tuple_text(values)): name for values, name in self.constants.items()},
         )
 
-    def _attributes(self) -> Iterator[tuple[Symbol, Code, Type]]:
+    def _list_attributes(self) -> Iterator[tuple[Symbol, Code, Type]]:
         """Yield the symbols of the context and the parameters, with the attributes that hold them, and their types."""
         for field, view in zip(self.context, self.context_views, strict=True):
             yield Symbol(SymbolKind.CONTEXT, field.name), Code(f"context.{view.name}"), field.ty

@@ -86,10 +86,12 @@ def render(template: Template, plan: Variables, comment_free: Variables, *, form
 
 
 def _assemble(header: str, body: str, helpers: str) -> str:
+    """Join the parts of a module, the helpers last, and insert the hash of the whole."""
     return insert_hash(f"{header}\n{body.rstrip()}\n\n\n{helpers}\n")
 
 
 def _render_template(name: str, variables: Variables) -> str:
+    """Return the text of a template of `templates/python`. Raises `RawTextError` if it places anything but `Code`."""
     return _environment().get_template(f"python/{name}.py.j2").render(variables)
 
 
@@ -231,6 +233,7 @@ def _parse_helpers(source: str) -> dict[str, _HelperSource]:
 
 
 def _find_names(node: ast.AST) -> set[str]:
+    """Return every name that occurs in a tree, read or assigned."""
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 

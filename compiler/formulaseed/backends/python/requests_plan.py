@@ -37,7 +37,7 @@ def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool)
     Equal evidence is planned once. Requests without a gold restaurant are left out of `gold`.
     """
     keys: dict[Evidence, Code] = {}
-    condition_lines = _condition_lines(program, keys, bare=bare)
+    condition_lines = _print_conditions(program, keys, bare=bare)
     title = f"{program.name}: {number_of(len(program.requests), 'request')}"
     gold = [
         Code(f"{literal(request.id)}: {literal(request.gold_restaurant)}")
@@ -51,11 +51,11 @@ def _plan_variables(program: Requests, header: Code, sha256: str, *, bare: bool)
         "sha256": literal(sha256),
         "gold": gold,
         "conditions": condition_lines,
-        "requests": [_request_line(request, keys, bare=bare) for request in program.requests],
+        "requests": [_print_request(request, keys, bare=bare) for request in program.requests],
     }
 
 
-def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
+def _print_conditions(program: Requests, keys: dict[Evidence, Code], *, bare: bool) -> list[CodeLine]:
     """Return the entry of each distinct piece of evidence, and add the evidence with its key, a literal, to `keys`.
 
     The first request that uses the evidence decides its key and place. Each has a comment, except evidence of
@@ -78,7 +78,7 @@ def _condition_lines(program: Requests, keys: dict[Evidence, Code], *, bare: boo
     return lines
 
 
-def _request_line(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
+def _print_request(request: Request, keys: Mapping[Evidence, Code], *, bare: bool) -> CodeLine:
     """Return the entry of a request, below a comment with its text, or else its shorthand, unless `bare`."""
     entry = Code(f"{literal(request.id)}: {_print_node(request.structure, keys)},")
     if bare:

@@ -47,7 +47,10 @@ class _Scheduler:
         self.items: list[ScheduleItem] = []
 
     def run(self, steps: Sequence[nodes.Step]) -> list[ScheduleItem]:
-        """Place the steps one after the other, without filters, and return all items: the list `self.items`."""
+        """Place the steps one after the other, without filters, and return all items: the list `self.items`.
+
+        An aggregate that needs a pass joins an earlier one if possible, else gets its own before it.
+        """
         for step in steps:
             if isinstance(step.operation, nodes.Filter):
                 continue

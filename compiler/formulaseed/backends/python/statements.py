@@ -81,6 +81,7 @@ class StatementPrinter:
         return self._print_steps(self.steps)
 
     def _print_steps(self, steps: Sequence[nodes.Step]) -> list[Block]:
+        """Print the statements that compute `steps` into their locals, in the order of `schedule`."""
         blocks: list[Block] = []
         for item in schedule(steps, self._may_raise):
             blocks += self._print_pass(item) if isinstance(item, Pass) else self._print_step(item)
@@ -229,7 +230,7 @@ class StatementPrinter:
         return [name for name in filters if Symbol(SymbolKind.FILTER, name) not in elsewhere]
 
     def _print_target(self, used: set[Symbol], parenthesized: bool = False) -> Code:
-        """Print the target that a loop unpacks a row into; a field that the loop does not use goes into `_`."""
+        """Print the target that a loop unpacks a row into, in brackets if `parenthesized`; unused fields are `_`."""
         used = used | {symbol for step in self._find_used_filters(used) for symbol in step.symbols()}
         names = [local if symbol in used else "_" for symbol, local in self.vocabulary.row]
         if all(name == "_" for name in names):
@@ -259,7 +260,7 @@ class StatementPrinter:
     # --- steps
 
     def _print_step(self, step: nodes.Step) -> list[Block]:
-        """Print the statements that compute a step into its local; for an aggregate, those after its loop."""
+        """Print the statements that set a step's local, for an aggregate after its loop. A filter raises an error."""
         printer = self._make_printer(self.hoisted.author(step))
         match step.operation:
             case nodes.Formula(typed.Aggregate()):

@@ -51,8 +51,9 @@ class PythonBackend(Backend):
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and the first problem that its verification finds; None if there is none.
 
-        The newest style is taken if the unit states none. Raises `SyntaxError` or `RecursionError` if the module nests
-        deeper than Python can read, and `KeyError` for a kind that this target does not take.
+        If `formatted`, lines that are too long are split. The newest style is taken if the unit states none. Raises
+        `SyntaxError` or `RecursionError` if the module nests deeper than Python can read, and `KeyError` for a kind
+        that this target does not take.
         """
         module = _MODULES[unit.kind]
         plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=unit.style or identity.STYLES[-1])

@@ -15,25 +15,25 @@ Name = str | int | float | None
 
 
 def define(code: str, message: str, help: str) -> Callable[[Span], Diagnostic]:
-    """Return the constructor of a mistake whose message and help have no names."""
+    """Return a function that makes the diagnostic of `code` at a span, always with this message and help."""
     return lambda span: diagnostic(code, span, message, help)
 
 
 def define_1(code: str, message: str, help: str) -> Callable[[Span, Name], Diagnostic]:
-    """Return the constructor of a mistake with one name in its message or help."""
+    """Return a function that makes the diagnostic of `code` for a span and a name, which replaces `{}` in the texts."""
     return lambda span, name: diagnostic(code, span, message.format(name), help.format(name))
 
 
 def define_2(code: str, message: str, help: str) -> Callable[[Span, Name, Name], Diagnostic]:
-    """Return the constructor of a mistake with two names in its message and help."""
+    """Return a function that makes the diagnostic of `code` for a span and two names, which `{}` stand for."""
     return lambda span, *names: diagnostic(code, span, message.format(*names), help.format(*names))
 
 
 def define_3(code: str, message: str, help: str) -> Callable[[Span, Name, Name, Name], Diagnostic]:
-    """Return the constructor of a mistake with three names in its message and help."""
+    """Return a function that makes the diagnostic of `code` for a span and three names, which `{}` stand for."""
     return lambda span, *names: diagnostic(code, span, message.format(*names), help.format(*names))
 
 
 def define_with_help(code: str, message: str) -> Callable[[Span, str, Help], Diagnostic]:
-    """Return the constructor of a mistake with one name in its message, which also takes the help."""
+    """Return a function that makes the diagnostic of `code` for a span, a name in the message, and the help."""
     return lambda span, name, help: diagnostic(code, span, message.format(name), help)

@@ -58,7 +58,10 @@ review_value = define_1(
 
 
 def needs_numbers(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
-    """Return FS301: an operand of an arithmetic operator is no number. `help` may be empty."""
+    """Return FS301: an operand of an arithmetic operator, `called` in the message, is `noun`, which is no number.
+
+    An empty `help` becomes the advice to return strings as they are.
+    """
     message = f"`{operator}` needs numbers, and {called} is {noun}"
     return diagnostic("FS301", span, message, help or "strings cannot be joined or counted; return them as they are")
 
@@ -75,7 +78,10 @@ unquoted_null = define_1("FS302", "`{0}` is null here, not the value of this nam
 
 
 def string_without_quotes(span: Span, words: DocumentWording, name: str, help: Help) -> Diagnostic:
-    """Return FS201: a bare name is unknown, and reads like a string without quotes, or like another name."""
+    """Return FS201: a bare name is unknown, and reads like a string without quotes, or like another name.
+
+    `words` begins the message as suits the kind of document.
+    """
     return diagnostic("FS201", span, f"{words.unknown} `{name}`", help)
 
 
@@ -129,7 +135,7 @@ def needs_list(span: Span, function: str, arguments: Sequence[str], *, are_plain
 
 
 def wrong_argument(span: Span, function: str, wanted: str, called: str, noun: str, help: Help) -> Diagnostic:
-    """Return FS301: an argument is of a type that the function does not take."""
+    """Return FS301: an argument, `called` in the message, is `noun`, and the function takes `wanted`."""
     return diagnostic("FS301", span, f"`{function}` takes {wanted}, and {called} is {noun}", help)
 
 
@@ -153,7 +159,7 @@ not_searchable = define_3(
 
 
 def wrong_order(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
-    """Return FS301: `<` or the like has an operand that is no number."""
+    """Return FS301: an operand of `<` or the like, `called` in the message, is `noun`, which is no number."""
     return diagnostic("FS301", span, f"`{operator}` orders numbers, and {called} is {noun}", help)
 
 
@@ -176,7 +182,7 @@ def incomparable(span: Span, left: tuple[str, str], right: tuple[str, str], help
 
 
 def help_for_boolean(written: object) -> str:
-    """Return the help for a literal that is compared with a boolean."""
+    """Return the help for a literal that is compared with a boolean: the string "true" or "false" loses its quotes."""
     if isinstance(written, str) and written.lower() in ("true", "false"):
         return f"write {written.lower()} without quotes"
     return "write true or false"

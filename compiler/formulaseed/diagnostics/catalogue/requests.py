@@ -154,7 +154,7 @@ patterns_over_limit = define_1(
 )
 
 
-def _pattern_help(written: str) -> str:
+def _find_pattern_help(written: str) -> str:
     """Return the help for the part of a pattern that is at fault; the first entry that matches its beginning wins."""
     help = next(help for looks, help in _PATTERN_HELP if re.match(looks, written))
     return help.replace("{0}", written[:1])
@@ -162,12 +162,12 @@ def _pattern_help(written: str) -> str:
 
 def invalid_pattern(span: Span, reason: str, written: str) -> Diagnostic:
     """Return FS801: a pattern is not valid. `reason` is the message of `re`, `written` the text at fault."""
-    return diagnostic("FS801", span, f"invalid pattern: {reason}", _pattern_help(written))
+    return diagnostic("FS801", span, f"invalid pattern: {reason}", _find_pattern_help(written))
 
 
 def pattern_not_supported(span: Span, written: str) -> Diagnostic:
     """Return FS802: a pattern uses valid syntax that requests do not have. `written` is that syntax."""
-    return diagnostic("FS802", span, f"`{written[:40]}` is not supported in patterns", _pattern_help(written))
+    return diagnostic("FS802", span, f"`{written[:40]}` is not supported in patterns", _find_pattern_help(written))
 
 
 # --- shorthand
@@ -275,7 +275,7 @@ def disagreement(span: Span, where: str, shorthand_part: tuple[str, bool], expec
     """
     actual = _describe_part(*shorthand_part)
     message = f"{where or 'the request'} is {actual} in the shorthand and {_describe_part(*expected)} in the structure"
-    return diagnostic("FS814", span, message, _disagreement_help(expected[0]))
+    return diagnostic("FS814", span, message, _help_for_disagreement(expected[0]))
 
 
 def arguments_disagree(
@@ -287,14 +287,15 @@ def arguments_disagree(
     """
     inside = f"in {where}, " if where else ""
     message = f"{inside}`{op}` has {shorthand_count} arguments in the shorthand and {structure_count} in the structure"
-    return diagnostic("FS814", span, message, _disagreement_help(expected))
+    return diagnostic("FS814", span, message, _help_for_disagreement(expected))
 
 
 def _describe_part(text: str, is_name: bool) -> str:
+    """Return a part of a shorthand in backticks, after `the condition` if it is the name of one."""
     return f"the condition {_quote(text)}" if is_name else _quote(text)
 
 
-def _disagreement_help(expected: str) -> str:
+def _help_for_disagreement(expected: str) -> str:
     """Return the help that shows the shorthand of the structure, or the command that prints it if it is too long."""
     if len(expected) > MAX_HELP:
         return "write what `formulaseed shorthand --print` shows of the structure, or change the structure"

@@ -176,7 +176,7 @@ def wrong_type(span: Span, noun: str, expected: str, actual: str, example: str) 
 
 
 def unknown_word(code: str, span: Span, word: str, noun: str, help: Help) -> Diagnostic:
-    """Return the diagnostic for a word that is none of those that its key takes, with the code of this key."""
+    """Return the diagnostic, with `code`, for a word that its key does not take; `noun` says what it should name."""
     return diagnostic(code, span, f"unknown {noun} `{word}`", help)
 
 

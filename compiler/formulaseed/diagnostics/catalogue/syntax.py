@@ -23,7 +23,7 @@ _EXPECTED = (
 """The names of the parser's expected tokens in messages."""
 
 
-def _expectation(expected: set[str]) -> str:
+def _describe_expected(expected: set[str]) -> str:
     """Return the first kind of tokens, in words, of which all are expected; the end of the formula if there is none."""
     return next((words for tokens, words in _EXPECTED if tokens <= expected), "the end of the formula")
 
@@ -32,18 +32,18 @@ EMPTY_FORMULA: Mistake = ("FS102", "the formula is empty", "write an expression 
 
 
 def incomplete_formula(expected: set[str]) -> Mistake:
-    """Return the mistake of a formula that ends too early; `expected` are the kinds of tokens that could follow.
+    """Return FS102, the message and the help for a formula that ends too early.
 
-    If `ELSE` is among them, the help is to add an `else`.
+    `expected` are the kinds of tokens that could follow. If `ELSE` is among them, the help is to add an `else`.
     """
-    help = f"complete it with {_expectation(expected)}"
+    help = f"complete it with {_describe_expected(expected)}"
     if "ELSE" in expected:
         help = "add `else` and the other value: `a if condition else b`"
     return "FS102", "the formula ends too early", help
 
 
 def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
-    """Return the mistake of a `when` that does not begin with an operator, although the case has a `source`.
+    """Return FS101, the message and the help for a `when` without an operator at its start in a case with a `source`.
 
     `repeated` is the source if the `when` repeats it; `compared` is the comparison to write. Either may be empty.
     Without `compared`, the help depends on `value`, the text of the `when`.
@@ -61,7 +61,7 @@ def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
 
 
 def member_access(name: str, *, is_call: bool) -> Mistake:
-    """Return the mistake of a dot behind a value: a method if `is_call`, else a part."""
+    """Return FS103, the message and the help for a dot behind a value: a method if `is_call`, else a part."""
     if is_call:
         help = "functions are called by name, such as `len(context.name)`"
         return "FS103", f"values have no methods such as `{name}`", help
@@ -69,28 +69,31 @@ def member_access(name: str, *, is_call: bool) -> Mistake:
 
 
 def word_as_function(word: str, form: str) -> Mistake:
-    """Return the mistake of a word that is called like a function; `form` is the form to write."""
+    """Return FS207, the message and the help for a word that is called like a function; `form` is the form to write."""
     return "FS207", f"there is no function `{word}`", f"write `{form}`"
 
 
 def unknown_escape(escape: str) -> Mistake:
-    """Return the mistake of a backslash and a character that are no escape sequence."""
+    """Return FS101, the message and the help for a backslash and a character that are no escape sequence."""
     return "FS101", f"`{escape}` is no escape here", "write `\\\\` for a backslash"
 
 
 def string_without_end(quote: str) -> Mistake:
-    """Return the mistake of a string whose closing quote is missing."""
+    """Return FS102, the message and the help for a string whose closing `quote` is missing."""
     return "FS102", "the string that begins here is not closed", f"close it with `{quote}`"
 
 
 def unknown_character(character: str) -> Mistake:
-    """Return the mistake of a character that the language does not have, shown with its number in Unicode."""
+    """Return FS103, the message and the help for a character that the language does not have.
+
+    The message shows the character, escaped if it cannot be seen, with its number in Unicode.
+    """
     visible = character if character.isprintable() else ascii(character)[1:-1]
     return "FS103", f"`{visible}` (U+{ord(character):04X}) is not in the language", "remove it"
 
 
 def missing_operator(token: str, words: str) -> Mistake:
-    """Return the mistake of two values in a row, the second of which is `token`.
+    """Return FS101, the message and the help for two values in a row, the second of which is `token`.
 
     `words` are several names that may be one string without its quotes, which the help then shows; may be empty.
     """
@@ -103,17 +106,23 @@ def missing_operator(token: str, words: str) -> Mistake:
 
 
 def missing_value(token: str, subject: str) -> Mistake:
-    """Return the mistake of an operator without a left operand; `subject` is the name that was compared before."""
+    """Return FS101, the message and the help for an operator, `token`, without a left operand.
+
+    `subject` is the name that was compared before, which the help repeats if `token` is a comparison.
+    """
     is_comparison = token in ("<", "<=", ">", ">=", "==", "!=")
     help = f"repeat the name: `… and {subject} {token} 9`" if is_comparison else "write a name, a number or a string"
     return "FS101", f"a value is missing before `{token}`", help
 
 
 def wrong_token(token: str, expected: set[str]) -> Mistake:
-    """Return the mistake of a token that cannot appear here; `expected` are the tokens that could."""
+    """Return the code, message and help for a token that cannot appear here: FS103 for a bracket that closes nothing.
+
+    Any other token is FS101; its help names the first kind of the tokens in `expected`, which could appear.
+    """
     if token in ")]":
         return "FS103", f"this `{token}` closes nothing", "remove it"
-    return "FS101", f"`{token}` cannot appear here", f"expected: {_expectation(expected)}"
+    return "FS101", f"`{token}` cannot appear here", f"expected: {_describe_expected(expected)}"
 
 
 # --- limits, and numbers

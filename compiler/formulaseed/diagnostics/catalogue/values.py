@@ -56,6 +56,7 @@ def _is_whole_string(span: Span) -> bool:
 
 
 def _print_step(operation: str, formula: str) -> str:
+    """Return the JSON of a step with this operation and formula, whose name is left open."""
     return json.dumps({"name": "…", "op": operation, "expr": formula}, ensure_ascii=False)
 
 

@@ -80,7 +80,8 @@ class UsageStats:
     def add_attempt(self, attempt: Attempt, *, is_batch: bool = False) -> None:
         """Count an attempt that has ended, and its cost; the first attempt of a call also counts as a call.
 
-        A cost that is only a bound is added to `max_unknown_usd`, any other to `paid_usd`.
+        A cost that is only a bound is added to `max_unknown_usd`, any other to `paid_usd`; the sum becomes None if the
+        model has no price. `is_batch` takes the price of batches.
         """
         self.attempts += 1
         self.calls += attempt.number == 1
@@ -95,7 +96,10 @@ class UsageStats:
             self.paid_usd = sum_costs([self.paid_usd, cost])
 
     def add_lost(self, lost: Sequence[Spending]) -> None:
-        """Count the attempts of a batch that has no result for them, as unknown ones with their highest cost."""
+        """Count the attempts of a batch that has no result for them, as unknown ones with their highest cost.
+
+        The bound of the unknown costs becomes None if one of them has no price.
+        """
         count = sum(spending.count for spending in lost)
         self.attempts += count
         self.unknown += count
@@ -254,7 +258,10 @@ class AnswerCache:
         return self.usage.unconfirmed
 
     def closing_lines(self) -> list[str]:
-        """Return the lines about costs, quotes and passes that end the run's report, and about calls that earlier runs lost."""
+        """Return the lines about costs, quotes, passes, and calls that earlier runs lost, which end the run's report.
+
+        Updates `usage.unconfirmed` first; an error of the store is ignored.
+        """
         with suppress(StoreError):  # the run itself has reported this error
             self.update_unconfirmed()
         lines = self.usage.closing_lines()
@@ -266,9 +273,10 @@ class AnswerCache:
         return lines
 
     def make_extraction(self, review: ReviewInput, passes: Sequence[StoredAnswer]) -> Extraction:
-        """Return the majority of a review's passes as its extraction, and count it.
+        """Return the majority of a review's passes as its extraction, and count its values and quotes in `usage`.
 
-        It fails with the reason of the first pass without values, if there is one. Without passes it has no fields.
+        It fails with the reason of the first pass without values, if there is one; such a failure counts as unusable if
+        the question may not be asked again. Without passes the extraction has no fields.
         """
         failed = [answer for answer in passes if answer.content is None]
         if failed:

@@ -153,10 +153,14 @@ class LiveExtractor(OpenExtractor):
             await self._client.aclose()
 
     async def _extract_restaurant(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:
+        """Return the extractions of all reviews, which are extracted concurrently, in their order."""
         return await asyncio.gather(*map(self._extract_review, reviews))
 
     async def _extract_review(self, review: ReviewInput) -> Extraction:
-        """Return the extraction of a review. Sets `_broken` to a `FormulaSeedError`, which breaks the run, and raises it."""
+        """Return the extraction of a review, which no longer counts as waiting afterwards.
+
+        Sets `_broken` to the first `FormulaSeedError`, which breaks the run, and raises it.
+        """
         try:
             passes = await asyncio.gather(*map(self._find_or_ask, self._answers.spec.build_questions(review)))
             return self._answers.make_extraction(review, passes)

@@ -145,6 +145,7 @@ class BatchExtractor(SyncExtractor):
             self.can_resume = error.may_pass or bool(self._incomplete)
 
     def _find_open(self) -> list[OpenBatch]:
+        """Return the batches of this prompt specification, of any run, whose results have not all been read."""
         return self._ledger.open_batches(self._answers.spec.id)
 
     # --- sending

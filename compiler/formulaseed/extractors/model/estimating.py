@@ -70,7 +70,7 @@ def count_tokens_by_api(spec: PromptSpec, questions: Sequence[Question]) -> Toke
             asyncio.timeout(_SECONDS_TO_COUNT),
         ):
             capabilities = await client.capabilities(spec.model)
-            calls = [spec.build_call(question, capabilities) for question in (*questions, _empty_question(spec))]
+            calls = [spec.build_call(question, capabilities) for question in (*questions, _build_empty_question(spec))]
             prefix = replace(calls[0], user=".", schema={})
             counts = await asyncio.gather(*map(client.count_tokens, [*calls, prefix]))
             return TokenCounts(counts[:-2], counts[-2], counts[-1], capabilities)
@@ -95,7 +95,11 @@ class _NeededCalls:
     """A random sample of the questions to ask: those with the smallest hashes, as a heap of negated hashes."""
 
     def add(self, hash_: int, question: Question) -> None:
-        """Count a call for a question and its bytes, and put it into the sample if its hash is small enough."""
+        """Count a call for a question and the bytes of its message, and put it into the sample.
+
+        The sample keeps the `SAMPLE_SIZE` questions with the smallest `hash_`, so that it is random but always the
+        same.
+        """
         self.calls += 1
         self.message_bytes += len(question.user.encode())
         push = heapq.heappush if len(self.sample) < SAMPLE_SIZE else heapq.heappushpop
@@ -112,7 +116,8 @@ def estimate_cost(
 ) -> list[str]:
     """Return lines for people about the calls that a run would make, and their costs in US dollars.
 
-    With `may_batch`, the lines include the cost in batches. `count_tokens` counts the tokens of a sample of the questions.
+    With `may_batch`, the lines include the cost in batches. `count_tokens` counts the tokens of a sample of the
+    questions; if it returns None, they are estimated from bytes. The lines say so if there is no price for the model.
     """
     spec = answers.spec
     needed = _count_needed_calls(answers, restaurants)
@@ -128,24 +133,24 @@ def estimate_cost(
     sample = [question for _, question in needed.sample]
     counts = count_tokens(spec, sample)
     if counts is None:
-        prefix = _token_range(len(spec.system.encode()))
+        prefix = _estimate_tokens(len(spec.system.encode()))
         constant = len(spec.system.encode()) + len(json.dumps(spec.schema).encode())
-        tokens = _token_range(needed.message_bytes + constant * calls)
+        tokens = _estimate_tokens(needed.message_bytes + constant * calls)
         method = "estimated from bytes"
     else:
         prefix = (counts.prefix, counts.prefix)
         lengths = [len(question.user.encode()) for question in sample]
-        empty_length = len(_empty_question(spec).user.encode())
+        empty_length = len(_build_empty_question(spec).user.encode())
         tokens = _extrapolate_tokens(counts, lengths, empty_length, calls, needed.message_bytes)
         method = f"as the API counts {number_of(len(sample), 'prompt')}"
     thinks = counts is not None and not counts.capabilities.thinking_off
-    output = _output_range(spec, calls, thinking=thinks)
+    output = _estimate_output(spec, calls, thinking=thinks)
     lines += [
         f"tokens in: {tokens[0]:,.0f} to {tokens[1]:,.0f}, {method}",
         f"tokens out: {output[0]:,.0f} to {output[1]:,.0f}{', with thinking' if thinks else ''}",
         _describe_cache(prefix),
     ]
-    usages = _usage_range(calls, tokens, prefix, output)
+    usages = _estimate_usage(calls, tokens, prefix, output)
     ways = [("live", False), ("with --batch", True)] if may_batch else [("live", False)]
     for title, is_batch in ways:
         low, high = (prices.cost(spec.model, usage, is_batch=is_batch, calls=calls) for usage in usages)
@@ -153,7 +158,7 @@ def estimate_cost(
             return [*lines, f"cost: unknown, as there is no price for {spec.model} (--prices FILE gives one)"]
         lines.append(f"cost {title}: {format_cost(low)} to {format_cost(high)} (prices of {prices.as_of})")
     if counts is None:
-        thinking = Usage(output=round(_output_range(spec, calls, thinking=True)[1] - output[1]))
+        thinking = Usage(output=round(_estimate_output(spec, calls, thinking=True)[1] - output[1]))
         more = format_cost(prices.cost(spec.model, thinking))
         batch = " (half of that with --batch)" if may_batch else ""
         lines.append(f"up to {more} more where the model's thinking cannot be switched off{batch}")
@@ -192,13 +197,13 @@ def _describe_cache(prefix: TokenRange) -> str:
     return f"{constant}, long enough for the API's cache"
 
 
-def _token_range(length: int) -> TokenRange:
+def _estimate_tokens(length: int) -> TokenRange:
     """Return the fewest and the most tokens of a text of `length` bytes."""
     most_bytes, fewest_bytes = BYTES_PER_TOKEN
     return length / most_bytes, length / fewest_bytes
 
 
-def _empty_question(spec: PromptSpec) -> Question:
+def _build_empty_question(spec: PromptSpec) -> Question:
     """Return the question about an empty review."""
     return spec.build_questions(ReviewInput("", "", ""))[0]
 
@@ -224,16 +229,16 @@ def _extrapolate_tokens(
     return total - error, total + error
 
 
-def _output_range(spec: PromptSpec, calls: int, *, thinking: bool) -> TokenRange:
+def _estimate_output(spec: PromptSpec, calls: int, *, thinking: bool) -> TokenRange:
     """Return the fewest and the most tokens of all answers; with `thinking`, the most include all tokens that it may use."""
     most_bytes, fewest_bytes = BYTES_PER_TOKEN
-    short, long = _answer_length_range(spec.fields)
+    short, long = _estimate_answer_length(spec.fields)
     limit = spec.build_call(Question("", "", ""), ModelCapabilities(thinking_off=not thinking)).max_tokens
     longest = min(limit, long / fewest_bytes + limit - spec.max_tokens)
     return calls * short / most_bytes, calls * longest * (1 + REPEATED_SHARE)
 
 
-def _usage_range(calls: int, tokens: TokenRange, prefix: TokenRange, output: TokenRange) -> tuple[Usage, Usage]:
+def _estimate_usage(calls: int, tokens: TokenRange, prefix: TokenRange, output: TokenRange) -> tuple[Usage, Usage]:
     """Return the least usage, if all but the first call read the prefix from the cache, and the most, if all write it.
 
     A prefix that is too short for any cache counts as uncached input in both. The most includes repeated calls.
@@ -248,7 +253,7 @@ def _usage_range(calls: int, tokens: TokenRange, prefix: TokenRange, output: Tok
     return least, Usage(max(0, high - written), min(high, written), 0, round(output[1]))
 
 
-def _answer_length_range(fields: Sequence[AskedField]) -> tuple[int, int]:
+def _estimate_answer_length(fields: Sequence[AskedField]) -> tuple[int, int]:
     """Return the lengths in bytes of the shortest and the longest answer that is to be expected.
 
     Only the longest has quotes and reasons, of about 300 bytes each.

@@ -29,8 +29,8 @@ def read_reviewed_examples(
 ) -> tuple[ReviewedAnswer, ...]:
     """Return the first `limits.REVIEW_EXAMPLES` lines as examples, and close `lines` if it is a generator.
 
-    The texts of lines without one come from `find_texts`. Raises `DataError` with the place of the first line that
-    cannot be used.
+    The texts of lines without one come from `find_texts`; `handling` is the seed's rule for long reviews, if it has
+    one. Raises `DataError` with the place of the first line that cannot be used.
     """
     first_lines = [*islice(lines, limits.REVIEW_EXAMPLES)]
     if isinstance(lines, Generator):  # the rest of the file is not read

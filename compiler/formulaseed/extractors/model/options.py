@@ -58,7 +58,8 @@ class ModelOptions(ModelSettings):
     def estimate(self, program: nodes.Program, source: ReviewSource, callbacks: Callbacks) -> list[str]:
         """Return lines for people: how many calls a run would make, and what they would cost in US dollars.
 
-        Each of several estimates has its title before it. Only reads the store.
+        Each of several estimates has its title before it. Only reads the store; the API counts tokens for free, if it
+        can be reached.
         """
         from formulaseed.extractors.model.estimating import count_tokens_by_api, estimate_cost
         from formulaseed.extractors.model.session import open_answers

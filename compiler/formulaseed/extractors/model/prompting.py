@@ -219,14 +219,14 @@ class PromptSpec:
                 raise UnverifiedQuote(f"the answer has no quote for `{field.name}`, and {value} needs one")
 
     def _build_system_prompt(self) -> str:
-        """Return the constant part of the prompt: the fields, and the examples."""
+        """Return the constant part of the prompt, from a template: the answer's keys in order, and the examples."""
         keys = [
             {
                 "name": key.name,
                 "asks": key.kind,
                 "field": key.field.name,
                 "required": key.field.evidence == "required",
-                "may_be_empty": _value_without_quote(key.field),
+                "may_be_empty": _find_value_without_quote(key.field),
                 "description": one_line(key.field.description).rstrip("."),
                 "choices": [(name, one_line(description)) for name, description in key.field.values],
                 "kind": _describe_type(key.field),
@@ -261,11 +261,11 @@ class PromptSpec:
         properties: dict[str, Any] = {}
         for key in self.keys:
             if key.kind == "quote":
-                properties[key.name] = _string_schema(f"The words that {key.field.name} rests on, or empty")
+                properties[key.name] = _build_string_schema(f"The words that {key.field.name} rests on, or empty")
             elif key.kind == "reason":
-                properties[key.name] = _string_schema(f"Why {key.field.name} is what follows, in one sentence")
+                properties[key.name] = _build_string_schema(f"Why {key.field.name} is what follows, in one sentence")
             else:
-                properties[key.name] = _value_schema(key.field)
+                properties[key.name] = _build_value_schema(key.field)
         return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
     def _build_user_message(self, review: ReviewInput) -> str:
@@ -340,7 +340,7 @@ def _build_answer_keys(fields: Sequence[AskedField]) -> list[AnswerKey]:
     return keys
 
 
-def _value_without_quote(field: AskedField) -> str:
+def _find_value_without_quote(field: AskedField) -> str:
     """Return the field's value that needs no quote, as JSON; empty if every value needs one."""
     value = field.for_nothing
     if field.type == "boolean" and field.default is None:
@@ -354,7 +354,7 @@ def _describe_type(field: AskedField) -> str:
     return f"{phrase} It is {field.bounds}." if field.bounds else phrase
 
 
-def _value_schema(field: AskedField) -> dict[str, Any]:
+def _build_value_schema(field: AskedField) -> dict[str, Any]:
     """Return the JSON Schema of a field's value; its bounds are only stated in the description."""
     schema: dict[str, Any] = {"type": field.type}
     if field.type == "enum":
@@ -367,9 +367,11 @@ def _value_schema(field: AskedField) -> dict[str, Any]:
     return schema
 
 
-def _string_schema(description: str) -> dict[str, Any]:
+def _build_string_schema(description: str) -> dict[str, Any]:
+    """Return the JSON Schema of a string with this description."""
     return {"type": "string", "description": description}
 
 
 def _dump_json(value: object) -> str:
+    """Return a value as JSON on one line with sorted keys, so that equal values give the same text."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

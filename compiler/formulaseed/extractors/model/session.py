@@ -63,6 +63,7 @@ def open_answers(
     path = _store_path(options)
 
     def make_cache(store: Store) -> AnswerCache:
+        """Return a cache of answers in `store`, with totals that begin at zero."""
         return AnswerCache(prompt, store, UsageStats(prices), retry_errors=options.retry_errors)
 
     if not is_dry and options.needs_all_answers and source.can_reread:
@@ -89,6 +90,7 @@ def prepare_live_extractors(
     on_answer = _make_progress_counter(answers.usage, total, callbacks.show_progress)
 
     def open_live() -> LiveExtractor:
+        """Return a new live extractor, and move the shared budget to the event loop in which it runs."""
         budget.use_in_new_loop()
         return LiveExtractor(answers, make_limits(options), budget, on_answer, callbacks.notify)
 
@@ -101,6 +103,7 @@ def make_limits(options: ModelSettings) -> Limits:
 
 
 def _store_path(options: ModelSettings) -> Path:
+    """Return the path of the store in the options, or by default the one in the user's cache folder."""
     return Path(options.store) if options.store is not None else default_path()
 
 
@@ -127,6 +130,7 @@ def _make_prompt(
     """
 
     def look_up_texts(keys: Collection[ReviewKey]) -> dict[ReviewKey, str]:
+        """Return the texts of reviews in the source. Raises `ArgumentError` if it can be read only once."""
         if not source.can_reread:
             reason = "has lines without a `text`, which are looked up in the contexts: pass files, not - or a pipe"
             raise ArgumentError("examples", reason)
@@ -165,7 +169,7 @@ def _make_progress_counter(
     failed = 0
 
     def count_answer(is_usable: bool) -> None:
-        """Count an answer as usable or failed, and show how far the run is."""
+        """Count an answer as usable or failed, and pass a line to `show`: counts, rate, cost and time left."""
         nonlocal usable, failed
         usable += is_usable
         failed += not is_usable

@@ -88,7 +88,10 @@ class Store:
     # --- answers
 
     def get(self, key: str) -> StoredAnswer | None:
-        """Return the answer to the question `key`, usable or not; None if there is none."""
+        """Return the answer to the question `key`, usable or not; None if there is none.
+
+        The content of an unusable answer is None.
+        """
         query = (
             "SELECT content, reason, input, cache_write, cache_read, output, batch, tries FROM answers WHERE key = ?"
         )

@@ -127,7 +127,7 @@ class Database:
         raise StoreError(f"{self._because}; it can be read, but it has not every answer, and takes no new ones")
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Execute a statement, and return its cursor."""
+        """Execute a statement, and return its cursor. Outside of `transaction` it is committed at once."""
         with self.translate_errors():
             return self._db.execute(statement, values)
 
@@ -284,7 +284,7 @@ def _check_version(db: sqlite3.Connection, path: Path) -> int:
     if version > len(MIGRATIONS) and (is_ours or (application == 0 and not schema)):
         known = f"this formulaseed knows versions up to {len(MIGRATIONS)}"
         raise StoreError(f"{path} is of version {version}, and {known}; upgrade formulaseed or use another --store")
-    is_unmarked = application == 0 and version <= len(MIGRATIONS) and schema == _schema_of_version(version)
+    is_unmarked = application == 0 and version <= len(MIGRATIONS) and schema == _find_schema(version)
     if not is_ours and not is_unmarked:
         raise StoreError(f"{path} is an SQLite database, but not a store of formulaseed; use another --store")
     return version
@@ -307,7 +307,10 @@ def _enable_write_ahead(db: sqlite3.Connection) -> None:
 
 
 def _migrate(db: sqlite3.Connection, target: int = len(MIGRATIONS)) -> None:
-    """Migrate a database to the version `target`, each step in a transaction, and mark the file as a store."""
+    """Migrate a database to the version `target`, each step in a transaction, and mark the file as a store.
+
+    Does nothing for a store of that version or a later one. Raises `sqlite3.Error` if the file cannot be written.
+    """
     while _read_pragma(db, "user_version") < target:
         with transaction(db):
             version = _read_pragma(db, "user_version")  # another process may have been faster
@@ -328,7 +331,7 @@ def _open_in_memory(version: int) -> sqlite3.Connection:
 
 
 @cache
-def _schema_of_version(version: int) -> DatabaseSchema:
+def _find_schema(version: int) -> DatabaseSchema:
     """Return the schema of a store of this version; empty if there is no such version."""
     if not 0 <= version <= len(MIGRATIONS):
         return frozenset()
@@ -337,11 +340,13 @@ def _schema_of_version(version: int) -> DatabaseSchema:
 
 
 def _read_schema(db: sqlite3.Connection) -> DatabaseSchema:
+    """Return the kind, name and column names of each table and index of a database, without those of SQLite itself."""
     entries = db.execute("SELECT type, name FROM sqlite_master WHERE name NOT GLOB 'sqlite_*'").fetchall()
     query = "SELECT name FROM pragma_table_info(?)"
     return frozenset((kind, name, tuple(row[0] for row in db.execute(query, (name,)))) for kind, name in entries)
 
 
 def _read_pragma(db: sqlite3.Connection, pragma: str) -> int:
+    """Return the value of a pragma that is a number, such as `user_version`."""
     number: int = db.execute(f"PRAGMA {pragma}").fetchone()[0]
     return number

@@ -134,7 +134,7 @@ class TrainedExtractor(SyncExtractor):
         return self._extract_batch([review])[0]
 
     def extract_all(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[list[Extraction]]:
-        """Yield the extractions of each restaurant's reviews, in their order, and count them."""
+        """Yield the extractions of each restaurant's reviews, in their order, and count them as they are yielded."""
         return map(self._extract_batch, restaurants)
 
     def _extract_batch(self, reviews: Sequence[ReviewInput]) -> list[Extraction]:

@@ -90,7 +90,10 @@ class TfidfWeights:
         return len(self._columns) > 0
 
     def transform(self, counts: Any) -> Any:
-        """Return a sparse matrix of weights, with a row for each row of `counts`."""
+        """Return a sparse matrix of weights, with a row for each row of `counts`.
+
+        Only for weights with `has_words`: without words nothing was learned.
+        """
         return self._transformer.transform(counts[:, self._columns])
 
 
@@ -113,6 +116,7 @@ def embed_texts(texts: Sequence[str]) -> Any:
 
 @cache
 def _load_word_vectors() -> Any:
+    """Load the word vectors of the installed package `wordllama`, without a download."""
     import wordllama
 
     return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)

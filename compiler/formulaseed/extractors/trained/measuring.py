@@ -163,7 +163,10 @@ def _measure_agreement(recorded: Any, predicted: Any, weights: Any, size: int) -
 
 
 def _measure_calibration(is_right: Any, confidence: Any, weights: Any) -> float:
-    """Return the expected calibration error of weighted answers, in `_CALIBRATION_BINS` bins."""
+    """Return the expected calibration error of weighted answers: 0 if confidences equal the shares that are right.
+
+    Confidences are sorted into `_CALIBRATION_BINS` bins of equal width.
+    """
     import numpy as np
 
     bins = np.minimum((confidence * _CALIBRATION_BINS).astype(int), _CALIBRATION_BINS - 1)
@@ -174,6 +177,7 @@ def render_measures(measures: Sequence[FieldMeasure]) -> str:
     """Return a plain text table with a line for each field, and 95 % intervals in parentheses."""
 
     def format_measure(measure: MeasuredShare) -> str:
+        """Return a measure with its interval in brackets, with three decimals."""
         low, high = measure.interval
         return f"{measure.value:.3f} ({low:.3f} to {high:.3f})"
 

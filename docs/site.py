@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[1]
 _OUTWARDS = re.compile(r"\[([^\]]*)\]\((?:\.\./)([^)#]*)[^)]*\)")
-_OF_README = re.compile(r"\[([^\]]*)\]\((?!docs/|#|\w+:)([^)]*)\)")
+_OF_README = re.compile(r"\[([^\]]*)\]\((?!docs/|changelog\.md|#|\w+:)([^)]*)\)")
 
 
 DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -18,12 +19,20 @@ _PAGES_OF_CODES = "](../compiler/formulaseed/diagnostics/pages)"
 _CODES = _ROOT / "compiler" / "formulaseed" / "diagnostics" / "pages"
 
 
+def on_config(config: Any) -> Any:
+    """Set the address of the site, which `site.toml` states."""
+    config.site_url = tomllib.loads((_ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))["address"]
+    return config
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add README as the first page, and the pages of the codes with a list of them."""
     from mkdocs.structure.files import File
 
-    text = _OF_README.sub(_named, (_ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
+    text = _OF_README.sub(_named, readme.replace("](CHANGELOG.md)", "](changelog.md)"))
     files.append(File.generated(config, "index.md", content=text.replace("](docs/", "](")))
+    files.append(File.generated(config, "changelog.md", content=(_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
     listed = ["# Diagnostic codes", "", "| code | name |", "|---|---|"]
     for path in sorted(_CODES.glob("FS*.md")):
         page = path.read_text(encoding="utf-8")

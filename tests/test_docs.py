@@ -95,7 +95,7 @@ def test_the_table_of_options_is_that_of_the_models() -> None:
 def test_every_page_is_on_the_site() -> None:
     """The navigation of `make docs` has each page of docs/ once, README, and the list of codes."""
     listed = re.findall(r"[\w-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(["index.md", "index.md", *(page.name for page in PAGES[1:])])
+    assert sorted(listed) == sorted(["index.md", "index.md", "changelog.md", *(page.name for page in PAGES[1:])])
 
 
 def test_every_diagram_has_its_drawing() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import formulaseed
 import pytest
+from formulaseed.cli.examples import EXAMPLES as EXAMPLES_OF_COMMANDS
 from helpers import EXAMPLES, ROOT, SEEDS, TASKS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("environments")]
@@ -113,6 +115,31 @@ def test_the_demo_works_in_an_empty_folder(installed: Path, tmp_path: Path) -> N
     assert "Run it on the restaurants of examples/contexts.jsonl" in output
     files = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert files == ["formulaseed-demo/explanation.html", "formulaseed-demo/report.html"]
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES_OF_COMMANDS])
+def test_each_way_in_works_in_an_empty_folder(installed: Path, tmp_path: Path, name: str) -> None:
+    """A project with the example, and the commands that it proposes; its demo shows them and what they print."""
+    path = f"{installed}:{os.environ['PATH']}"
+    call(installed / "formulaseed", "init", "--example", name, cwd=tmp_path)
+    demo = call(installed / "formulaseed", "demo", name, cwd=tmp_path) if name not in ("g1a_v2", "v1") else None
+    for command in EXAMPLES_OF_COMMANDS[name].commands:
+        done = call("sh", "-c", command, cwd=tmp_path, PATH=path)
+        is_misspelt = "cpu_mark_mult /" in command
+        assert done.returncode == int(is_misspelt), done.stderr
+        assert demo is None or f"$ {command}\n" in demo.stdout
+        assert demo is None or (done.stdout or done.stderr).splitlines()[0] in demo.stdout + demo.stderr
+
+
+def test_links_of_the_description_lead_to_the_site(wheel: Path) -> None:
+    """README is the description; its links and picture are those of the address that docs/site.toml states."""
+    address = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))["address"]
+    assert address == "https://formulaseed.example"  # a placeholder until there is a site
+    text = zipfile.ZipFile(wheel).read(f"formulaseed-{formulaseed.__version__}.dist-info/METADATA").decode()
+    links = re.findall(r"\]\(([^)]*)\)", text)
+    assert f"{address}/images/explanation.png" in links
+    assert [link for link in links if not link.startswith(f"{address}/")] == []
+    assert f"Project-URL: Changelog, {address}/changelog/" in text
 
 
 def test_pytest_finds_the_plugin(installed: Path, tmp_path: Path) -> None:

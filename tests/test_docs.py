@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import forking
 import formulaseed as package
@@ -82,6 +83,27 @@ def test_a_block_can_be_used(kind: str, text: str, folder: Path, monkeypatch: py
                 fixtures = {"formulaseed_evaluator": package.load_evaluator}
                 asked = getattr(test, "__code__", None) and set(test.__code__.co_varnames) & set(fixtures)
                 test(**{name: fixtures[name] for name in asked or ()})
+
+
+SEED, *PARTS = [
+    json.loads(text)
+    for kind, text in BLOCK.findall((ROOT / "docs" / "seeds.md").read_text())
+    if kind == "json" and text.startswith("{")
+]
+
+
+@pytest.mark.parametrize(
+    "part", [part for part in PARTS if "compute_dag" not in part], ids=lambda part: part.get("name", "section")
+)
+def test_each_part_of_the_page_of_seeds_fits_its_seed(part: dict[str, Any]) -> None:
+    """The page begins with a complete seed, which has no errors with any part of the page in place of its own."""
+    sections = {name: value for name, value in part.items() if name in ("filter", "extract", "output")}
+    steps = [step for step in SEED["compute"] if step["name"] != part.get("name")]
+    if "op" in part:
+        position = next((i for i, step in enumerate(SEED["compute"]) if step["name"] == part["name"]), 0)
+        steps.insert(position, part)
+    assert sections or "op" in part
+    package.load_seed({**SEED, **sections, "compute": steps})
 
 
 def test_the_table_of_options_is_that_of_the_models() -> None:

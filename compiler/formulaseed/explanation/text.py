@@ -45,7 +45,7 @@ from formulaseed.pages.blocks import (
     Title,
 )
 from formulaseed.pages.values import format_plain, format_value
-from formulaseed.source.printing import number_of
+from formulaseed.source.printing import number_of, printable
 
 _MAX_DEPTH = 16
 """Deeper steps are at this level, as lines have a limited width, and browsers nest no more than a few hundred elements."""
@@ -310,14 +310,14 @@ def _describe_match(match: Match) -> Line:
     Without a key, says that the value is the default.
     """
     value = f"{match.step} is {format_value(match.value)}"
-    searched = repr(match.text)
     if match.key is None:
-        return f"{value}, the default: {match.source} is {searched}, which has none of the keys."
-    before, key, after = searched.partition(match.key)
+        return f"{value}, the default: {match.source} is {match.text!r}, which has none of the keys."
+    before, key, after = printable(match.text).partition(printable(match.key))
     keys = match.key
     if match.other_keys:
         keys += f"; it also has {', '.join(match.other_keys)}"
-    return f"{value}: {match.source} is {before}", Mark(key), f"{after}, which has {keys}."
+    # the quotes of a literal, without its escapes, in which the key would not be found
+    return f"{value}: {match.source} is '{before}", Mark(key), f"{after}', which has {keys}."
 
 
 # --- the reviews

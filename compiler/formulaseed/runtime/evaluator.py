@@ -147,10 +147,12 @@ class Evaluator:
     def parse_parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the module's tuple of parameters; those not in `values` have their defaults.
 
-        Raises `DataError` for a parameter that is unknown or out of bounds, and for a seed without parameters.
+        Raises `DataError` for a parameter that is unknown or out of bounds; a seed without parameters has an empty tuple.
         """
         check_object(values, "the parameters")
         if not hasattr(self.module, "parse_parameters"):
+            if not values:
+                return ()
             raise DataError(f"the seed `{self.task_name}` has no parameters, and `{next(iter(values))}` was given")
         try:
             return self.module.parse_parameters(values)

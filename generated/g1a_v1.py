@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v1"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "f8e27557bca6d9b1be51f4fa6012e994e4dfeea07d110e8fc21e60919957e226"
-BODY_SHA256: Final = "a27c1c3052dd9720b22f46859a8e4d06bb3a557929e5c0e93fa9017817173b7a"
+BODY_SHA256: Final = "f0818eb24fb57fe49c952d0b30952cafc410dd2d3c0c61c1b078dd5ee269efa6"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 IncidentSeverity: TypeAlias = Literal["none", "mild", "moderate", "severe"]
@@ -92,11 +92,10 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
                 n_moderate += 1
             elif incident_severity == "severe":
                 n_severe += 1
-            if incident_severity != "none":
+            if incident_severity != "none" and (recency_decay_max is None or year > recency_decay_max):
                 # recency_decay_max, part of recency_decay: max of e['year'] where e['account_type'] == 'firsthand' and
                 # e['incident_severity'] != 'none', default 2020
-                if recency_decay_max is None or year > recency_decay_max:
-                    recency_decay_max = year
+                recency_decay_max = year
 
     n_total = n_mild + n_moderate + n_severe
     n_total_incidents = n_total

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from formulaseed.backends.python.blocks import Block, Branch, IfStatement
+from formulaseed.backends.python.blocks import Block, Branch, Comment, IfStatement
 from formulaseed.backends.python.code import Code, comment_text
 from formulaseed.backends.python.printed import Printed
 from formulaseed.language import typed
@@ -215,14 +215,22 @@ def _join_branches(parts: Sequence[_GuardedBlocks]) -> list[Block]:
 def _build_branch(part: _GuardedBlocks) -> Branch:
     """Return the branch for a part, with the labels of its tests as comment.
 
-    If the code of its first test is `False`, that is the whole condition.
+    If the code of its first test is `False`, that is the whole condition. If its body is one `if` statement without an
+    `else`, the conditions of both are joined.
     """
     tests = part.tests
-    condition = tests[0].code
-    if len(tests) > 1 and condition != "False":
-        condition = Code(" and ".join(test.printed.code_at(AND + 1) for test in tests))
+    conditions: list[str] = [test.printed.code_at(AND + 1) for test in tests]
+    body = part.body
+    match [block for block in body if not isinstance(block, Comment)]:
+        case [IfStatement((inner,), ())] if not inner.comment:
+            is_or = " or " in inner.condition or " if " in inner.condition
+            conditions.append(f"({inner.condition})" if is_or else inner.condition)
+            body = (*(block for block in body if isinstance(block, Comment)), *inner.body)
+    condition = Code(" and ".join(conditions)) if len(conditions) > 1 else tests[0].code
+    if tests[0].code == "False":
+        condition = tests[0].code
     labels = [test.label for test in tests if test.label]
-    return Branch(condition, part.body, comment_text(", ".join(labels)))
+    return Branch(condition, body, comment_text(", ".join(labels)))
 
 
 def _are_exclusive(first: _GuardedBlocks, second: _GuardedBlocks) -> bool:

@@ -39,11 +39,8 @@ _ALLOWED = {"return [x for x in rows]", "return {1, 2}"}
 
 def rename_for_requests(statements: Iterable[str]) -> list[str]:
     """Return the statements with the names that modules of requests have, without those that these modules may have."""
-    return [
-        _SEED_NAME.sub(lambda name: _RENAMED[name[0]], statement)
-        for statement in statements
-        if statement not in _ALLOWED
-    ]
+    refused = [statement for statement in statements if statement not in _ALLOWED]
+    return [_SEED_NAME.sub(lambda name: _RENAMED[name[0]], statement) for statement in refused]
 
 
 OUTSIDE = (
@@ -171,9 +168,7 @@ def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
         assert parts <= used
     imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert {part for parts in dialect.imports.values() for part in parts} <= imported
-    assert dialect.caught <= {
-        ast.unparse(node.type) for node in nodes if isinstance(node, ast.ExceptHandler) and node.type
-    }
+    assert dialect.caught <= {ast.unparse(n.type) for n in nodes if isinstance(n, ast.ExceptHandler) and n.type}
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     arguments = [argument for node in functions for argument in (node.args.vararg, node.args.kwarg)]
     assert dialect.variadic_arguments == {argument.arg for argument in arguments if argument is not None}
@@ -194,15 +189,11 @@ def one_request(**changes: str) -> dict[str, Any]:
         "said": {"kind": "review_text", "pattern": texts["pattern"], "social_filter": circle},
         "liked": {"kind": "review_sentiment", "topic": texts["topic"], "sentiment": "positive"},
     }
+    structure = {"op": "AND", "args": [{"aspect": a, "evidence": e} for a, e in evidence.items()]}
     return {
-        "id": "R01",
-        "group": "G01",
-        "scenario": texts["scenario"],
-        "text": texts["text"],
-        "shorthand": "AND(a, a, a)",
-        "structure": {"op": "AND", "args": [{"aspect": a, "evidence": e} for a, e in evidence.items()]},
-        "gold_restaurant": texts["gold"],
-    }
+        "id": "R01", "group": "G01", "scenario": texts["scenario"], "text": texts["text"], "shorthand": "AND(a, a, a)",
+        "structure": structure, "gold_restaurant": texts["gold"],
+    }  # fmt: skip
 
 
 def compile_request(**changes: str) -> str:
@@ -211,9 +202,8 @@ def compile_request(**changes: str) -> str:
 
 def refusal_of(**changes: str) -> str | None:
     """Return the message with which compiling the request fails as a bug of ours; None if it is compiled."""
-    loaded = load_requests([one_request(**changes)])
     try:
-        pipeline.compile(loaded, formatted=False)
+        compile_request(**changes)
     except SeedError as error:
         (problem,) = error.diagnostics
         assert problem.code == "FS901"
@@ -250,16 +240,11 @@ def test_literals_printed_carelessly_are_refused(place: str, quote: str, broken:
 
 IN_COMMENTS = ("scenario", "text", "topic", "friend")
 TEXTS = {
-    "a docstring's end": 'x """ + open("canary").read() + """ y',
-    "a docstring's end and a line": 'x """\n    open("canary")\n    """ y',
-    "a line": "x\n        open('canary')\n        # y",
-    "a line at the margin": "x\nopen('canary')\n# y",
-    "a form feed": "x\x0copen('canary')",
-    "a reversed line": "x \u202e y",
-    "a backslash": "x\\",
-    "quotes": "x'y\"z",
+    "a docstring's end": 'x """ + open("canary").read() + """ y', "a line": "x\n        open('canary')\n        # y",
+    "a docstring's end and a line": 'x """\n    open("canary")\n    """ y', "a line at the margin": "x\nopen('canary')\n# y",
+    "a form feed": "x\x0copen('canary')", "a reversed line": "x \u202e y", "a backslash": "x\\", "quotes": "x'y\"z",
     "a tool's name": "x # type: ignore",
-}
+}  # fmt: skip
 HIDDEN = ("a form feed", "a reversed line")
 HARMFUL = {
     **dict.fromkeys(IN_COMMENTS, ("a line", "a line at the margin", "a docstring's end and a line", *HIDDEN)),

@@ -22,13 +22,9 @@ def make_seed(end: str) -> dict[str, Any]:
     """Return a seed whose descriptions end in one way, and whose formulas begin with a sign."""
     bounds = ({"minimum": 1, "maximum": 100}, {"minimum": 1}, {"maximum": 9}, {})
     parameter = {"type": "integer", "default": 3, "description": f"Used if it is unknown{end}"}
+    moods = {"a": f"good{end}", "b": f"bad{end}"}
     fields = [
-        {
-            "name": "mood",
-            "type": "enum",
-            "description": f"How it was{end}",
-            "values": {"a": f"good{end}", "b": f"bad{end}"},
-        },
+        {"name": "mood", "type": "enum", "description": f"How it was{end}", "values": moods},
         {"name": "tone", "type": "integer", "description": f"-1 where it was bad{end}"},
     ]
     steps = [
@@ -37,9 +33,9 @@ def make_seed(end: str) -> dict[str, Any]:
         {"name": "LOSS", "op": "expr", "expr": "-N * (param.P0 + param.P1 + param.P2 + param.P3)"},
         {"name": "LONG", "op": "expr", "expr": f"-N {' '.join(f'- {number} * LOSS' for number in range(2, 30))}"},
     ]
-    parameters = {f"P{number}": {**parameter, **some} for number, some in enumerate(bounds)}
     return {
-        "task_name": "T", "version": "1.0", "description": f"A policy{end}", "parameters": parameters,
+        "task_name": "T", "version": "1.0", "description": f"A policy{end}",
+        "parameters": {f"P{number}": {**parameter, **some} for number, some in enumerate(bounds)},
         "extract": {"fields": fields}, "compute": steps, "output": ["LOSS", "LONG"],
     }  # fmt: skip
 
@@ -63,15 +59,16 @@ def test_a_comment_has_one_mark_at_the_end_of_a_sentence(end: str) -> None:
 def test_a_formula_that_begins_with_a_sign_is_shown_as_any_other() -> None:
     """Its name is before it once: as the name of the field, or of the filter."""
     source = compile_seed(make_seed("."))
-    assert "    LOSS: int  # -N * (param.P0 + param.P1 + param.P2 + param.P3)\n" in source
-    assert "    tone: int  # -1 where it was bad.\n" in source
-    assert "    # -N - 2 * LOSS" in source
+    for text in (
+        "    LOSS: int  # -N * (param.P0 + param.P1 + param.P2 + param.P3)\n",
+        "    tone: int  # -1 where it was bad.\n", "    # -N - 2 * LOSS", "    # $IS_BAD: -extraction.tone > 0",
+    ):  # fmt: skip
+        assert text in source
     assert "`LOSS`" not in source
-    assert "    # $IS_BAD: -extraction.tone > 0" in source
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "generated").rglob("*.py")), ids=lambda path: path.stem)
-def test_the_modules_of_the_project_have_such_find_comments(path: Path) -> None:
+def test_the_modules_of_the_project_have_such_comments(path: Path) -> None:
     """No mark is doubled, and no line names its field twice."""
     source = path.read_text(encoding="utf-8")
     assert [line for line in find_comments(source) if DOUBLED.search(line) and "..." not in line] == []
@@ -79,6 +76,5 @@ def test_the_modules_of_the_project_have_such_find_comments(path: Path) -> None:
 
 
 def test_sentences_are_joined() -> None:
-    assert end_sentence("A") == "A."
-    assert join_sentences(("A", "", "B.", "C?", "D")) == "A. B. C? D"
+    assert (end_sentence("A"), join_sentences(("A", "", "B.", "C?", "D"))) == ("A.", "A. B. C? D")
     assert join_sentences(("", "")) == ""

@@ -143,7 +143,7 @@ def changed_modules(source: str) -> Iterator[str]:
                 yield "\n".join([*lines[: at + 1], '    """', *lines[at + 1 : end], '    """', *lines[end:]])
 
 
-@pytest.mark.parametrize("task", ["g1a_v2", "value_for_money"])
+@pytest.mark.parametrize("task", ["value_for_money", pytest.param("g1a_v2", marks=pytest.mark.thorough)])
 def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module passes, also if the bare one has other blank lines; a changed module is refused, or the same program."""
     arguments: list[Any] = []
@@ -290,6 +290,7 @@ MUST = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_names_let_through_are_refused_or_harmless(broken: pytest.MonkeyPatch) -> None:
     """Without mangling, names that hide or reach something are refused; a module that passes gives right values."""
     for maker in ("add_local", "add_constant", "add_type_alias", "add_field"):

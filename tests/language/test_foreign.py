@@ -25,16 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 SEED: dict[str, Any] = {
-    "task_name": "T",
-    "parameters": {"P": {"type": "number", "default": 1.5}},
+    "task_name": "T", "parameters": {"P": {"type": "number", "default": 1.5}},
     "context": [{"name": "tier", "type": "integer", "nullable": True}],
     "extract": {"fields": [{"name": "noise", "type": "enum", "values": ["quiet", "lots"]}]},
-    "compute": [
-        {"name": "F", "op": "define_filter", "extraction": {"noise": "lots"}},
-        {"name": "N", "op": "count"},
-        {"name": "M", "op": "count", "where": {"$F": True}},
-    ],
-}
+    "compute": [{"name": "F", "op": "define_filter", "extraction": {"noise": "lots"}}, {"name": "N", "op": "count"},
+                {"name": "M", "op": "count", "where": {"$F": True}}],
+}  # fmt: skip
 
 
 def reported(formula: str, per_review: bool = False, severity: str = "error") -> list[tuple[str, str]]:
@@ -87,19 +83,11 @@ def test_foreign_syntax_is_reported_up_to_the_first_without_a_safe_fix(formula: 
 
 
 BROKEN = {
-    "1 if N ≥ 3 { N <> 2 “a && b”": ["≥", "{"],
-    "N ? M & 1 : 'a": ["?"],
-    "1 if 'a\\q && b' == context.name && N else 0": ["\\q"],
-    "qualité + naïve ≤ 3": ["é"],
-    "N & & M": ["&"],
-    "N ≥": ["≥"],
-    "if (N > 0) 1 else 0": ["if"],
-    "IF(N > 0; 1; 0 ≥ M)": [";"],
-    "IF(N > 0, 1, 0) × 3": ["IF", "×"],
-    "if(N > 0, 1, 0) × 3": ["if"],
-    "SELECT COUNT(*) FROM reviews": ["SELECT"],
-    "&& " * 20: ["&&"],
-}
+    "1 if N ≥ 3 { N <> 2 “a && b”": ["≥", "{"], "N ? M & 1 : 'a": ["?"], "qualité + naïve ≤ 3": ["é"], "N & & M": ["&"],
+    "1 if 'a\\q && b' == context.name && N else 0": ["\\q"], "N ≥": ["≥"], "if (N > 0) 1 else 0": ["if"],
+    "IF(N > 0; 1; 0 ≥ M)": [";"], "IF(N > 0, 1, 0) × 3": ["IF", "×"], "if(N > 0, 1, 0) × 3": ["if"],
+    "SELECT COUNT(*) FROM reviews": ["SELECT"], "&& " * 20: ["&&"],
+}  # fmt: skip
 """A formula that cannot be read to its end, and what is underlined: hints, and the fault that it breaks off at."""
 
 
@@ -118,23 +106,14 @@ def test_much_foreign_syntax_is_reported_soon() -> None:
 
 
 CALLS = {
-    "AND(N > 1, M > 2, N < 5)": "N > 1 and M > 2 and N < 5",
-    "NOT(N > 1 and M > 1)": "not (N > 1 and M > 1)",
-    "xor(N > 1, M > 1)": "(N > 1) != (M > 1)",
-    "isnull(context.tier)": "context.tier == None",
-    "pd.notna(context.tier)": "context.tier != None",
-    "contains(context.name, 'Thai')": "'Thai' in context.name",
-    "BETWEEN(N, 1, 5)": "1 <= N <= 5",
-    "IF(N > 0 or M > 0, N, M + 1)": "N if N > 0 or M > 0 else M + 1",
-    "IFNULL(context.tier, 2)": "coalesce(context.tier, 2)",
-    "NVL(context.stars, 3)": "coalesce(context.stars, 3)",
-    "ln(N + 1)": "log(N + 1)",
-    "lg(N + 1)": "log(N + 1) / log(10)",
-    "mod(N + 1, 3)": "(N + 1) % 3",
-    "np.square(-N)": "(-N) ** 2",
-    "greatest(N, M, 3)": "max(N, M, 3)",
-    "clip(N, 0, 5)": "clamp(N, 0, 5)",
-}
+    "AND(N > 1, M > 2, N < 5)": "N > 1 and M > 2 and N < 5", "NOT(N > 1 and M > 1)": "not (N > 1 and M > 1)",
+    "xor(N > 1, M > 1)": "(N > 1) != (M > 1)", "isnull(context.tier)": "context.tier == None",
+    "pd.notna(context.tier)": "context.tier != None", "contains(context.name, 'Thai')": "'Thai' in context.name",
+    "BETWEEN(N, 1, 5)": "1 <= N <= 5", "IF(N > 0 or M > 0, N, M + 1)": "N if N > 0 or M > 0 else M + 1",
+    "IFNULL(context.tier, 2)": "coalesce(context.tier, 2)", "NVL(context.stars, 3)": "coalesce(context.stars, 3)",
+    "ln(N + 1)": "log(N + 1)", "lg(N + 1)": "log(N + 1) / log(10)", "mod(N + 1, 3)": "(N + 1) % 3",
+    "np.square(-N)": "(-N) ** 2", "greatest(N, M, 3)": "max(N, M, 3)", "clip(N, 0, 5)": "clamp(N, 0, 5)",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("call", CALLS)

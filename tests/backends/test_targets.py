@@ -48,17 +48,12 @@ def target(folder: Path) -> Path:
 SOURCE = compile_seed(tiny_seed())
 HEADER = '"""Compiled by formulaseed, emission style 2026-11, from seed.json.\n"""\n'
 FOREIGN_FILES = {
-    "code": HAND_WRITTEN,
-    "empty": "",
-    "text": "not Python at all (",
-    "escape": "x = '\\d'\n",
-    "NUL": "\x00",
+    "code": HAND_WRITTEN, "empty": "", "text": "not Python at all (", "escape": "x = '\\d'\n", "NUL": "\x00",
     "header only": f"{HEADER}{HAND_WRITTEN}",
     "constants only": f'TASK_NAME = "Tiny-1"\nSEED_SHA256 = "{"0" * 64}"\n',
     "no hash": f'{HEADER}TASK_NAME = "Tiny-1"\nSEED_SHA256 = "x"\n',
-    "quoted": f"'''{SOURCE}'''\n",
-    "commented": "\n".join(f"# {line}" for line in SOURCE.splitlines()),
-}
+    "quoted": f"'''{SOURCE}'''\n", "commented": "\n".join(f"# {line}" for line in SOURCE.splitlines()),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("content", FOREIGN_FILES.values(), ids=FOREIGN_FILES)
@@ -273,9 +268,6 @@ def test_every_use_is_reported_at_its_place(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum("`case`" in d.message for d in diagnostics) == 2  # VERDICT and Y
 
 
-# --- names
-
-
 @pytest.mark.parametrize(
     ("task", "module"),
     [
@@ -354,9 +346,6 @@ def test_a_name_of_256_characters_is_refused_and_a_long_typo_is_found() -> None:
     assert any(d.code == "FS201" and f"`{name}`" in d.help for d in near.diagnostics)
 
 
-# --- the seed that a module names
-
-
 @pytest.mark.thorough
 def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: Path) -> None:
     """Every command finds the seed, from any working directory, and the bytes do not depend on the folder's place."""
@@ -372,12 +361,13 @@ def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: 
         rows = write_lines(place / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
         contexts = write_lines(place / "contexts.jsonl", {"business_id": "a", "name": "A", "is_open": 1, "reviews": []})
         for folder in (place, module.parent, tmp_path):
-            named = os.path.relpath(module, folder)
+            named, seed, out, tests = (
+                os.path.relpath(path, folder) for path in (
+                    module, place / "tasks" / "p" / "seed.json", module.parent, module.parent / "tests" / "test_tiny_1.py")
+            )  # fmt: skip
             for arguments in (
                 ("evaluate", named, "--rows", rows), ("explain", named, "--rows", rows), ("run", named, "--contexts", contexts),
-                ("compile", os.path.relpath(place / "tasks" / "p" / "seed.json", folder), "--check", "--out",
-                 os.path.relpath(module.parent, folder)),
-                ("compile", "--check", named, os.path.join(os.path.dirname(named), "tests", "test_tiny_1.py")),
+                ("compile", seed, "--check", "--out", out), ("compile", "--check", named, tests),
             ):  # fmt: skip
                 done = command(*arguments, cwd=folder)
                 assert done.status in (0, 3), (arguments, done.err)  # a restaurant without reviews has no share

@@ -49,9 +49,6 @@ def evaluate_module(module: Any, business: Mapping[str, Any], reviews: Sequence[
     return values
 
 
-# --- random requests
-
-
 _VALUES = pick(
     ["True", "False", "None", "u'free'", "'none'", "u'none'", "{'casual': True, 'divey': False}", "{'a': False}", "beer_and_wine",
      "8:0-15:0", "18:30-2:0", "0:0-0:0", "{", "{'a': 1}", "u'full_bar'", "Thai, Bars", "", 1, 4.5,
@@ -175,9 +172,6 @@ def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.Dat
         assert evaluate_module(module, business, drawn_reviews, known) == expected
 
 
-# --- how it reads
-
-
 def test_shared_evidence_is_computed_once() -> None:
     """Equal evidence is one condition, whatever its name, and is computed once for a restaurant."""
     tea = leaf("tea", kind="review_text", pattern="tea")
@@ -231,9 +225,6 @@ def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
 
 def test_the_prelude_knows_the_limit() -> None:
     assert attributes._ATTRIBUTE_CHARACTERS == limits.ATTRIBUTE_CHARACTERS
-
-
-# --- hostile requests
 
 
 HOSTILE = (

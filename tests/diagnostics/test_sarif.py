@@ -74,9 +74,6 @@ def read_back(folder: Path, location: Json) -> str:
     return "\n".join(covered)
 
 
-# --- the published schema
-
-
 def test_the_schema_is_the_published_one() -> None:
     assert PUBLISHED["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
     assert PUBLISHED["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
@@ -139,9 +136,6 @@ def test_a_seed_in_memory_and_nothing_to_report() -> None:
     assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
 
 
-# --- rules
-
-
 def test_every_rule_is_described() -> None:
     """Each code has a name, a summary, a text and a page."""
     diagnostics = [Diagnostic(code, entry.severity, "m", PLACE, "h") for code, entry in CODES.items()]
@@ -158,9 +152,6 @@ def test_every_rule_is_described() -> None:
         assert re.fullmatch(r".{,249}[.?!]", summary)
 
 
-# --- messages
-
-
 @pytest.mark.parametrize(
     ("written", "escaped"),
     [("write `{0}`", "write `{{0}}`"), ('write {">=": 2020}', 'write {">=": 2020}'),
@@ -170,9 +161,6 @@ def test_text_of_a_seed_is_no_markup(written: str, escaped: str) -> None:
     """A viewer finds neither a placeholder nor a link in a message; text to type stays as it is."""
     (result,) = results_of(Diagnostic("FS501", "error", written, PLACE, "help"))
     assert result["message"]["text"] == f"{escaped}\nhelp"
-
-
-# --- fingerprints
 
 
 def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
@@ -200,9 +188,6 @@ def test_equal_problems_have_fingerprints_of_their_own() -> None:
     assert first == third != second
 
 
-# --- fixes
-
-
 def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The problem is gone after the replacement that the fix states."""
     monkeypatch.chdir(tmp_path)
@@ -228,9 +213,6 @@ def test_only_safe_suggestions_are_fixes() -> None:
     (replacement,) = result["fixes"][0]["artifactChanges"][0]["replacements"]
     region = replacement["deletedRegion"]
     assert (replacement["insertedContent"], region["startColumn"], region["endColumn"]) == ({"text": '"b"'}, 2, 5)
-
-
-# --- the command
 
 
 def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:

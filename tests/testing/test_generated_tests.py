@@ -97,9 +97,6 @@ V1: Json = {
 """Sums of floats inside formulas, which no step has as its value, and sums that depend on other ones."""
 
 
-# --- for sound modules
-
-
 def test_the_committed_tests_are_current() -> None:
     """They are what their seeds compile to, to the byte, and those of the specification's example are among them."""
     committed = {path.stem.removeprefix("test_"): path for path in (ROOT / "generated" / "tests").glob("test_*.py")}
@@ -136,8 +133,6 @@ def test_the_modules_of_random_seeds_pass(tmp_path_factory: pytest.TempPathFacto
     """Bounds that are too narrow, or sums that are compared too strictly, would show."""
     assert not any(compile_and_test(tmp_path_factory.mktemp("random"), seed, "short").values())
 
-
-# --- planted bugs
 
 BUGS = {
     "a weight": ("n_negative * 0.2", "n_negative * 0.3", "agreement"),
@@ -190,9 +185,6 @@ def test_the_default_profile(project: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
-# --- claims
-
-
 def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
     """The restaurant, the raised step and each step that it moved are shown; a step at the end of its range is not raised."""
     true = [("increasing", "SCORE", "N_SEVERE"), ("decreasing", "SCORE", "N_MILD"), ("increasing", "SHARE", "N_SEVERE"),
@@ -231,9 +223,6 @@ def test_properties_survive_migration(tmp_path: Path) -> None:
     assert json.loads(out.read_text(encoding="utf-8"))["properties"] == V1["properties"]
 
 
-# --- what the file contains
-
-
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
 def test_a_hostile_seed_is_only_named_by_its_tests(entry: Entry, tmp_path: Path) -> None:
     """Whatever the seed contains, the file has a docstring, an import and one call with two paths."""
@@ -254,9 +243,6 @@ def test_hostile_paths_are_literals(tmp_path: Path) -> None:
         assert_black_unchanged(source)
         call = ast.parse(source).body[2].value  # type: ignore[attr-defined]
         assert [ast.literal_eval(path) for path in call.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
-
-
-# --- the command
 
 
 def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:

@@ -131,9 +131,6 @@ def test_restaurants_fit_the_seed(path: Path) -> None:
     fits()
 
 
-# --- the reference evaluator
-
-
 def test_a_path_is_read_once(tmp_path: Path) -> None:
     """A seed is read and checked when its path is first used, and again only when the file has other content."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
@@ -173,9 +170,6 @@ def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float],
     first, second = (Restaurant([{"extraction": {"x": x}} for x in order], {}, {}) for order in orders)
     one, other = (reference_evaluate(SUM, *restaurant)["S"] for restaurant in (first, second))
     assert abs(one - other) <= bound_rounding(SUM, first, "S")  # type: ignore[operator]
-
-
-# --- the documentation
 
 
 def test_the_property_test_of_the_documentation_passes() -> None:

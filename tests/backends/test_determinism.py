@@ -53,7 +53,6 @@ def test_layout_and_order_of_keys_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_the_header_names_the_seed_from_its_project(tmp_path: Path) -> None:
-    """Without an output path, the header has the path in the project, or the file's name outside of a project."""
     seed = write_json(tmp_path / "tiny.json", tiny_seed())
     source = package.compile_seed(seed)
     assert "from tiny.json." in source

@@ -99,7 +99,6 @@ def test_values_and_evidence(
     ids=str,
 )  # fmt: skip
 def test_rows_that_are_refused(compiled: ModuleType, interpreted: ModuleType, row: Any) -> None:
-    """Both raise an error with the same message."""
     outcome: Any = find_outcome(partial(compiled.parse_row, row))
     assert outcome == find_outcome(partial(interpreted.parse_row, row))
     assert outcome[0] == "DataError"

@@ -115,7 +115,6 @@ def test_a_module_with_one_foreign_statement_is_refused(module: str) -> None:
 
 
 def test_the_same_modules_without_that_one_thing_pass() -> None:
-    """The honest module passes, and honest statements in place of the foreign ones."""
     assert verify_source(HONEST) is None
     inside = "total = 0\n    for row in rows:\n        total += 1\n    return math.log(total) if total else _finite(0.5, 'X')"
     extra = f"ONE: Final = {{'a': (1, -2.5)}}\ndef _extra(rows, context):\n    {inside}\n"

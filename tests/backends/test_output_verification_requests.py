@@ -126,7 +126,6 @@ def _extra(rows, context, *values: Scalar, **rules: Scalar):
 
 
 def test_the_same_modules_without_that_one_thing_pass() -> None:
-    """The honest modules pass, and honest statements and members in place of the foreign ones."""
     assert verify_source(HONEST, REQUESTS) is None
     assert verify_source(GENERATED.read_text(encoding="utf-8"), REQUESTS) is None
     assert verify_source(f"{HONEST}\nONE: Final = {{'a': (1, -2.5)}}\n{HONEST_INSIDE}", REQUESTS) is None
@@ -155,7 +154,6 @@ SOURCES = {
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
-    """All that a dialect allows occurs in a module of its kind, or in a helper."""
     dialect: Dialect = getattr(dialects, name)
     nodes = [node for source in SOURCES[name] for node in ast.walk(ast.parse(source))]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}

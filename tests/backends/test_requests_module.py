@@ -154,7 +154,6 @@ def businesses() -> st.SearchStrategy[Any]:
 @settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(st.lists(structures(), min_size=1, max_size=4), st.data())
 def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
-    """The module and the reference agree on random structures and restaurants with missing data."""
     requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
     module = load_module(requests)
     subjects = st.tuples(pick(["r1", "r2", "r3"]), pick(["tea", "cake"]))
@@ -173,7 +172,6 @@ def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.Dat
 
 
 def test_shared_evidence_is_computed_once() -> None:
-    """Equal evidence is one condition, whatever its name, and is computed once for a restaurant."""
     tea = leaf("tea", kind="review_text", pattern="tea")
     cuppa = {**tea, "aspect": "cuppa"}
     cake = leaf("tea", kind="review_text", pattern="cake")
@@ -212,7 +210,6 @@ def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
 
 
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
-    """mypy --strict and ruff find nothing, and the standard library is enough."""
     module = shutil.copy(ROOT / "generated" / "requests_module.py", tmp_path)  # which is current: test_determinism
     for arguments in (
         ["-m", "mypy", "--strict", "--no-incremental"],
@@ -236,7 +233,6 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_stay_texts(text: str) -> None:
-    """Output verification accepts the module, whatever an aspect, a scenario, a friend or a value is."""
     value = leaf(text, kind="item_meta", path=["attributes", text], contains=text)
     friends = {"friends": [text], "hops": 1}
     friend = leaf("b", kind="review_sentiment", topic=text, sentiment="positive", social_filter=friends)

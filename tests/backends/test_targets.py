@@ -318,14 +318,7 @@ def test_a_module_under_its_former_name_is_reported(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.py")) == ["math.py", "math_.py", "math_module.py"]
 
 
-def test_a_name_needs_a_letter_or_a_digit() -> None:
-    [error] = [d for d in analyse(tiny_seed(task_name="🍜")).diagnostics if d.severity == "error"]
-    characters = "letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to 255 characters"
-    assert (error.code, error.help) == ("FS206", f"use {characters}, such as `G1a-v2`")
-
-
 def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(folder: Path) -> None:
-    """Each task has a module of its own, which Python can import."""
     names = ("花生过敏", "Аллергия", "حساسية")
     files = [write_json(folder / f"{number}.json", tiny_seed(task_name=name)) for number, name in enumerate(names)]
     done = compile_in(folder, *files)
@@ -387,7 +380,6 @@ def test_a_module_beside_or_above_its_seed_names_it_so(folder: Path) -> None:
 
 @pytest.mark.parametrize("is_project", [False, True])
 def test_a_seed_that_is_gone_is_named(folder: Path, is_project: bool) -> None:
-    """The error names the seed that the module was compiled from, and the folders that were searched."""
     if is_project:
         (folder / "pyproject.toml").write_text("")
     assert compile_in(folder, "seed.json").status == 0

@@ -379,13 +379,6 @@ def test_strict_takes_warnings_as_errors(path: Path) -> None:
     assert command("compile", path, "--strict", "--out", out).status == 0
 
 
-def test_compile_counts_warnings(tmp_path: Path) -> None:
-    """The command compiles, and names the command that shows the warnings."""
-    outcome = command("compile", G1A, "--out", tmp_path)
-    assert outcome.status == 0
-    assert re.fullmatch(r"(\S+): \d+ warnings; see `formulaseed check \1`\n", outcome.err)
-
-
 def test_an_error_has_its_place_and_its_operands(path: Path) -> None:
     """`evaluate` reports the file, line and column of the operation that failed, for a seed and for its module."""
     folder = write_json(path, tiny_seed()).parent

@@ -131,7 +131,6 @@ CYCLES: list[tuple[dict[str, str], list[str] | None]] = [
 
 @pytest.mark.parametrize(("uses", "messages"), CYCLES, ids=["three", "two cycles", "ring", "many"])
 def test_a_cycle_is_named_whole(uses: dict[str, str], messages: list[str] | None) -> None:
-    """Each cycle is reported once, with the uses in it, and there is no other error."""
     steps = [{"name": name, "op": "expr", "expr": formula} for name, formula in uses.items()]
     errors = errors_of({"task_name": "T", "extract": {"fields": []}, "compute": steps, "output": list(uses)})
     assert {d.code for d in errors} == {"FS202"}
@@ -164,7 +163,6 @@ PARTS = {
 
 @pytest.mark.parametrize("formula", PARTS)
 def test_the_formula_in_a_help_works(formula: str) -> None:
-    """The first formula that the help names has no error in place of the mistake."""
     code, part = PARTS[formula]
     replacement = re.search("(?:write|did you mean) `?([^`;]*[^`;,])", helps(expr(formula), code)[0])
     assert replacement

@@ -115,7 +115,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 
 def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
-    """At least 300 seeds, no two with one content, each with an expectation and a sentence about it."""
     assert len(CORPUS) >= 300
     keys = ("set", "text", "drop", "encoding", "rows", "parameters")
     contents = {json.dumps([entry.entry.get(key) for key in keys]) for entry in CORPUS.values()}
@@ -158,7 +157,6 @@ def test_hostile_seeds_are_refused(watched: Watched) -> None:
 
 
 def test_a_dictionary_is_refused_like_a_file() -> None:
-    """A sample of the refused seeds has the same codes if it is passed as a dictionary."""
     refused = [CORPUS[name] for name in REFUSED if CORPUS[name].seed is not None]
     sample = [entry for entry in refused if len(entry.data) < 10_000][::10]
     assert len(sample) >= 30

@@ -153,7 +153,6 @@ def test_described_example(code: str, tmp_path: Path) -> None:
 
 
 def test_rule_prints_the_page() -> None:
-    """`formulaseed rule` prints the page of a code or a name, in any case."""
     expected = (PAGES / "FS201.md").read_text(encoding="utf-8")
     for wanted in ("FS201", "fs201", "unknown-name"):
         outcome = command("rule", wanted)

@@ -75,7 +75,6 @@ def test_a_function_added_to_the_table_is_known_everywhere(monkeypatch: pytest.M
 
 @pytest.mark.parametrize("entry", [*OPERATORS.values(), *FUNCTIONS.values()], ids=lambda entry: entry.name)
 def test_the_examples_of_an_entry_hold(entry: Operation) -> None:
-    """Each example of the tables is a formula with this value."""
     assert entry.examples
     for formula, expected in entry.examples:
         value = compile_formula(formula).evaluate({})
@@ -84,7 +83,6 @@ def test_the_examples_of_an_entry_hold(entry: Operation) -> None:
 
 
 def test_the_documented_functions_are_those_of_the_table() -> None:
-    """docs/language.md has the table as it is made."""
     assert function_table() in (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
 
 

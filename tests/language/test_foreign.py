@@ -98,7 +98,6 @@ def test_a_formula_is_reported_up_to_the_fault_that_cannot_be_read(formula: str)
 
 
 def test_much_foreign_syntax_is_reported_soon() -> None:
-    """The longest formulas of foreign signs take no time to speak of."""
     for sign in ("≥", " && N", "é", "“a” ", "N <> ", "=", "!", "if(", "( × "):
         start = time.process_time()
         assert reported((sign * 16_384)[:16_000])

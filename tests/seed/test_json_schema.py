@@ -109,7 +109,6 @@ def test_seeds_that_compile_are_valid(text: str) -> None:
 
 @given(seeds())
 def test_random_seeds_are_valid(seed: Json) -> None:
-    """Whatever the compiler accepts, the schema accepts."""
     assert find_refused(seed) == []
 
 

@@ -56,7 +56,6 @@ def list_errors(seed: Any) -> list[Diagnostic]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_the_example_of_an_operation_is_a_step(name: str) -> None:
-    """Each example compiles as it is, apart from warnings."""
     example = OPERATIONS[name].example
     count = {"name": "N_MATCHING", "op": "count", "where": {f"${example['name']}": True}}
     steps = [example, count] if name == "define_filter" else [example]
@@ -75,7 +74,6 @@ def operations_table() -> str:
 
 
 def test_the_docs_have_the_table() -> None:
-    """docs/seeds.md shows each operation as the table has it."""
     assert operations_table() in (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
 
 

@@ -146,7 +146,6 @@ def test_of_an_unknown_operation_nothing_follows() -> None:
 
 
 def test_what_a_broken_condition_would_exclude_is_not_warned_of() -> None:
-    """Where a guard cannot be read, nothing is said of what it may guard."""
     sum_step = {"name": "A", "op": "sum", "expr": "1 / meta.useful", "where": {"meta.useful": {"above": 0}}}
     rules = [{"when": "N ==", "then": 0}, {"when": "1 / N > 2", "then": 1}, {"else": 2}]
     seed = seed_with(sum_step, {"name": "B", **case(*rules)})
@@ -191,13 +190,11 @@ MALFORMED: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
 
 @pytest.mark.parametrize(("seed", "expected"), MALFORMED.values(), ids=MALFORMED)
 def test_each_malformed_part_is_one_error(seed: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
-    """It says what form to write, and nothing that follows is reported."""
     assert [(d.code, d.pointer, d.help) for d in find_errors(seed)] == expected
 
 
 @pytest.mark.parametrize("key", ["seed", "formula_seed", "Noise"])
 def test_a_wrapped_seed(key: str) -> None:
-    """One error says to unwrap it."""
     v1 = {
         "task_name": "T",
         "extraction_fields": [],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,11 +203,10 @@ def test_an_invisible_character_is_refused(character: str) -> None:
 # --- a broken emitter
 
 
-def refusal_of(entry: Entry) -> str | None:
-    """Return the message with which compiling the entry fails as a bug of ours; None if it is compiled."""
-    assert entry.seed is not None
+def refusal_of(compile_it: Callable[[], str]) -> str | None:
+    """Return the message with which compiling fails as a bug of ours; None if it does not."""
     try:
-        compile_seed(entry.seed, formatted=False)
+        compile_it()
     except SeedError as error:
         (problem,) = error.diagnostics
         assert problem.code == "FS901", problem.message
@@ -214,10 +214,13 @@ def refusal_of(entry: Entry) -> str | None:
     return None
 
 
+def refusal_of_entry(entry: Entry) -> str | None:
+    return refusal_of(partial(compile_seed, entry.seed or {}, formatted=False))
+
+
 def does_right(entry: Entry) -> bool:
     """Return True if the entry's module, compiled by the broken emitter, gives the right values."""
-    assert entry.seed is not None
-    evaluator = Evaluator(module_from_source(compile_seed(entry.seed, formatted=False), "broken"))
+    evaluator = Evaluator(module_from_source(compile_seed(entry.seed or {}, formatted=False), "broken"))
     values = evaluator.trace(entry.rows, entry.context, entry.parameters)
     return all(repr(values[name]) == repr(value) for name, value in entry.values.items())
 
@@ -246,7 +249,7 @@ def test_raw_descriptions_never_become_code(broken: pytest.MonkeyPatch) -> None:
     """Printed as they are, hostile descriptions are refused with FS901, or are nothing but comments that can be seen."""
     honest = {entry.id: code_alone(compile_seed(entry.seed or {}, formatted=False)) for entry in DESCRIBED}
     print_descriptions_raw(broken)
-    reported = {entry.id: refusal_of(entry) for entry in DESCRIBED}
+    reported = {entry.id: refusal_of_entry(entry) for entry in DESCRIBED}
     assert [e.id for e in DESCRIBED if e.canary in ("comment", "docstring") and reported[e.id] is None] == []
     bare = ("description-bidi", "description-nul", "description-form-feed", "value-description-unicode")
     assert None not in [reported[name] for name in (*bare, "field-description-indent")]
@@ -262,9 +265,9 @@ def test_a_template_that_prints_a_description_raw_is_stopped(broken: pytest.Monk
     broken.setattr(plan, "docstring_text", str)
     payloads = [entry for entry in FINE if entry.canary == "docstring"]
     assert len(payloads) >= 3
-    assert all("RawTextError" in (refusal_of(entry) or "") for entry in payloads)
+    assert all("RawTextError" in (refusal_of_entry(entry) or "") for entry in payloads)
     remove_barrier(broken)
-    assert all("RawTextError" not in (refusal_of(entry) or "RawTextError") for entry in payloads)
+    assert all("RawTextError" not in (refusal_of_entry(entry) or "RawTextError") for entry in payloads)
 
 
 def careless(quote: str) -> Any:
@@ -278,7 +281,7 @@ def test_literals_printed_carelessly_are_refused(quote: str, canaries: list[str]
     assert payloads
     for module in (plan, statements, expressions):
         broken.setattr(module, "literal", careless(quote))
-    assert {entry.id for entry in payloads if refusal_of(entry) is None} == set()
+    assert {entry.id for entry in payloads if refusal_of_entry(entry) is None} == set()
 
 
 NAMED = [entry for entry in FINE if entry.id.startswith("names-")]
@@ -294,7 +297,7 @@ def test_names_let_through_are_refused_or_harmless(broken: pytest.MonkeyPatch) -
     """Without mangling, names that hide or reach something are refused; a module that passes gives right values."""
     for maker in ("add_local", "add_constant", "add_type_alias", "add_field"):
         broken.setattr(names.Names, maker, lambda _, name: Code(name))
-    reported = {entry.id: refusal_of(entry) for entry in NAMED}
+    reported = {entry.id: refusal_of_entry(entry) for entry in NAMED}
     assert {name for name, message in reported.items() if message is None} & MUST == set()
     assert {entry.id for entry in NAMED if reported[entry.id] is None and not does_right(entry)} == set()
 

@@ -102,30 +102,28 @@ def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.M
         assert result["message"]["text"].startswith(diagnostic.message[:20].replace("](", "]\\("))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["two words.json", "100%25.json", "für & mich#1?.json", "日本/ü.json", "a:b.json", "<x>.json", os.fsdecode(b"\xff.json")],
+NAMES = (
+    "two words.json", "100%25.json", "für & mich#1?.json", "日本/ü.json", "a:b.json", "<x>.json", os.fsdecode(b"\xff.json"),
 )  # fmt: skip
-def test_names_of_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The URI of a relative and of an absolute path leads back to the file."""
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "newline"),
+    [*((name, "utf-8", "\n") for name in NAMES), *(("seed.json", *form) for form in (
+        ("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")))],
+)  # fmt: skip
+def test_places_lead_back_to_the_file(
+    name: str, encoding: str, newline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a relative and an absolute path; no byte order mark, line break or emoji moves a column."""
     monkeypatch.chdir(tmp_path)
     Path(name).parent.mkdir(exist_ok=True)
-    write_json(Path(name), small_seed(output=["N", "NOPE"]))
+    seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
+    Path(name).write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
     for path in (name, str(tmp_path / name)):
         (result,) = results_of(*analyse(path).diagnostics)
-        assert read_back(tmp_path, result["locations"][0]["physicalLocation"]) == '"NOPE"'
-
-
-@pytest.mark.parametrize(("encoding", "newline"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
-def test_byte_order_marks_and_line_breaks(encoding: str, newline: str, tmp_path: Path) -> None:
-    """Neither of them moves a column, nor do characters outside of the basic plane."""
-    path = tmp_path / "seed.json"
-    seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
-    path.write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
-    (result,) = results_of(*analyse(path).diagnostics)
-    location = result["locations"][0]["physicalLocation"]
-    assert location["region"]["startLine"] == 2
-    assert read_back(tmp_path, location) == '"NOPE"'
+        location = result["locations"][0]["physicalLocation"]
+        assert (location["region"]["startLine"], read_back(tmp_path, location)) == (2, '"NOPE"')
 
 
 def test_a_seed_in_memory_and_nothing_to_report() -> None:

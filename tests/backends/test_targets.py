@@ -331,6 +331,10 @@ def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(folder: Path) -> N
     assert imported.stdout.strip() == ascii(names[0])
 
 
+def test_a_name_needs_a_letter_or_a_digit() -> None:
+    assert [d.code for d in analyse(tiny_seed(task_name="🍜")).diagnostics if d.severity == "error"] == ["FS206"]
+
+
 def test_a_name_of_256_characters_is_refused_and_a_long_typo_is_found() -> None:
     name = "N" * 255
     over = analyse({**tiny_seed(), "compute": [{"name": name + "N", "op": "count"}], "output": []})

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import CASES, blocks_of
 from formulaseed import compile_seed
 from formulaseed.testing import seeds
 from helpers import ROOT, assert_black_unchanged, tiny_seed
 from hypothesis import given, settings
 
 MODULES = sorted((ROOT / "generated").rglob("*.py"))
-CASES = sorted((ROOT / "tests" / "cases" / "good").glob("*.md"))
-_SEED = re.compile(r"^```json seed\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
+GOOD = sorted((CASES / "good").glob("*.md"))
 _SEEN: set[str] = set()
 """The functions and classes that black leaves unchanged; the helpers are the same in every module."""
 
@@ -33,13 +30,10 @@ def test_a_committed_module(path: Path) -> None:
     assert_black_unchanged(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_the_module_of_a_case(path: Path, tmp_path: Path) -> None:
-    seed = _SEED.search(path.read_text(encoding="utf-8"))
-    assert seed is not None
-    written = tmp_path / "seed.json"
-    written.write_text(seed[1], encoding="utf-8")
-    assert_parts_unchanged(compile_seed(written))
+    (tmp_path / "seed.json").write_text(blocks_of(path)[0].body, encoding="utf-8")
+    assert_parts_unchanged(compile_seed(tmp_path / "seed.json"))
 
 
 def test_a_module_with_no_line_to_split() -> None:
@@ -54,6 +48,6 @@ def test_a_module_with_no_line_to_split() -> None:
 
 
 @given(seeds())
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_the_module_of_any_seed(seed: Any) -> None:
     assert_parts_unchanged(compile_seed(seed))

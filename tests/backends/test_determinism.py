@@ -7,33 +7,35 @@ from pathlib import Path
 
 import formulaseed as package
 import pytest
-from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
+from helpers import ROOT, SEEDS, command, formulaseed, tiny_seed, write_json
 
-SURROUNDINGS: tuple[dict[str, str], ...] = (
-    {},
-    {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
-    {"PYTHONHASHSEED": "1", "LC_ALL": "tr_TR.ISO-8859-9", "LANG": "tr_TR", "COLUMNS": "40", "PYTHONOPTIMIZE": "2"},
-)
-"""The environment of the tests, and two others."""
+SURROUNDINGS = {
+    ROOT: {},
+    Path("/tmp"): {"PYTHONHASHSEED": "0", "LC_ALL": "C", "TZ": "Asia/Tokyo"},
+    Path("/"): {
+        "PYTHONHASHSEED": "1",
+        "LC_ALL": "tr_TR.ISO-8859-9",
+        "LANG": "tr_TR",
+        "COLUMNS": "40",
+        "PYTHONOPTIMIZE": "2",
+    },
+}
+"""Working directories, and what is different in the environment there."""
 
 
 @pytest.mark.thorough
-def test_surroundings_change_no_byte(tmp_path: Path) -> None:
+def test_surroundings_change_no_byte() -> None:
     """Neither hash seed, locale, time zone, terminal width, optimisation nor working directory does."""
-    folders = (ROOT, tmp_path, Path("/"))
-    first, *rest = [
-        formulaseed("compile", *SEEDS, "--stdout", cwd=folder, env=surroundings)
-        for folder, surroundings in zip(folders, SURROUNDINGS, strict=True)
-    ]
-    assert first.status == 0
-    assert first.out.count("\nTASK_NAME: Final = ") == len(SEEDS)
-    assert {done.out for done in rest} == {first.out}
+    outcomes = [formulaseed("compile", *SEEDS, "--stdout", cwd=folder, env=env) for folder, env in SURROUNDINGS.items()]
+    assert [outcome.status for outcome in outcomes] == [0, 0, 0]
+    assert outcomes[0].out.count("\nTASK_NAME: Final = ") == len(SEEDS)
+    assert len({outcome.out for outcome in outcomes}) == 1
 
 
 def test_generated_modules_are_current() -> None:
     """Each task's committed module is what its seed compiles to now, and there are no others."""
     seeds = [seed.relative_to(ROOT) for seed in SEEDS]
-    done = formulaseed("compile", *seeds, "examples/requests.jsonl", "examples/rules.json", "--check")
+    done = command("compile", *seeds, "examples/requests.jsonl", "examples/rules.json", "--check")
     assert done.status == 0, done.out
     current = {line.removesuffix(": current") for line in done.out.splitlines()}
     assert {path.relative_to(ROOT).as_posix() for path in (ROOT / "generated").glob("*.py")} <= current
@@ -51,7 +53,6 @@ def test_layout_and_order_of_keys_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_the_header_names_the_seed_from_its_project(tmp_path: Path) -> None:
-    """Without an output path, the header has the path in the project, or the file's name outside of a project."""
     seed = write_json(tmp_path / "tiny.json", tiny_seed())
     source = package.compile_seed(seed)
     assert "from tiny.json." in source
@@ -65,9 +66,7 @@ def test_a_small_change_is_a_small_diff() -> None:
     """Another threshold changes the lines that show it and the two hashes, no other."""
     changed = tiny_seed()
     changed["compute"][-1]["rules"][1]["when"] = "SHARE > 0.75 and context.is_open == 1"
-    before = package.compile_seed(tiny_seed()).splitlines()
-    after = package.compile_seed(changed).splitlines()
-    assert len(before) == len(after)
+    before, after = (package.compile_seed(seed).splitlines() for seed in (tiny_seed(), changed))
     different = [old for old, new in zip(before, after, strict=True) if old != new]
     assert all("_SHA256" in line or "0.5" in line for line in different)
     assert len(different) <= 5

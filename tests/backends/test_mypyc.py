@@ -36,8 +36,7 @@ pytestmark = [
 def load(path: Path) -> ModuleType:
     """Import the module at this path."""
     spec = importlib.util.spec_from_file_location(MODULE.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    assert spec is not None and spec.loader is not None  # noqa: PT018
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -65,7 +64,6 @@ def compiled(folder: Path) -> ModuleType:
 
 @pytest.fixture(scope="module")
 def interpreted() -> ModuleType:
-    """The module as it was generated."""
     return load(MODULE)
 
 
@@ -85,7 +83,6 @@ def test_values_and_evidence(
     compiled: ModuleType, interpreted: ModuleType, reviews: list[dict[str, Any]], restaurant: dict[str, Any]
 ) -> None:
     """For random input every step has the same value, of the same type, or the same error."""
-
     outcomes = []
     for module in (compiled, interpreted):
         parsed = [module.parse_row(row) for row in reviews], module.parse_context(restaurant)
@@ -102,7 +99,6 @@ def test_values_and_evidence(
     ids=str,
 )  # fmt: skip
 def test_rows_that_are_refused(compiled: ModuleType, interpreted: ModuleType, row: Any) -> None:
-    """Both raise an error with the same message."""
     outcome: Any = find_outcome(partial(compiled.parse_row, row))
     assert outcome == find_outcome(partial(interpreted.parse_row, row))
     assert outcome[0] == "DataError"

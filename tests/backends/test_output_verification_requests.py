@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,20 @@ from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.documents import compile_seed, load_requests
-from formulaseed.errors import SeedError
 from formulaseed.ir import attributes
 from formulaseed.runtime.loading import module_from_source
 from generated_trees import code_alone
 from helpers import ROOT
-from test_output_verification import AT_THE_END, INSIDE, assert_foreign, careless, extend_module, raw, remove_barrier
+from test_output_verification import (
+    AT_THE_END,
+    INSIDE,
+    assert_foreign,
+    careless,
+    extend_module,
+    raw,
+    refusal_of,
+    remove_barrier,
+)
 
 GENERATED = ROOT / "generated" / "requests_module.py"
 HONEST = pipeline.compile(load_requests(ROOT / "examples" / "requests.jsonl"), formatted=False)
@@ -39,11 +48,8 @@ _ALLOWED = {"return [x for x in rows]", "return {1, 2}"}
 
 def rename_for_requests(statements: Iterable[str]) -> list[str]:
     """Return the statements with the names that modules of requests have, without those that these modules may have."""
-    return [
-        _SEED_NAME.sub(lambda name: _RENAMED[name[0]], statement)
-        for statement in statements
-        if statement not in _ALLOWED
-    ]
+    refused = [statement for statement in statements if statement not in _ALLOWED]
+    return [_SEED_NAME.sub(lambda name: _RENAMED[name[0]], statement) for statement in refused]
 
 
 OUTSIDE = (
@@ -129,7 +135,6 @@ def _extra(rows, context, *values: Scalar, **rules: Scalar):
 
 
 def test_the_same_modules_without_that_one_thing_pass() -> None:
-    """The honest modules pass, and honest statements and members in place of the foreign ones."""
     assert verify_source(HONEST, REQUESTS) is None
     assert verify_source(GENERATED.read_text(encoding="utf-8"), REQUESTS) is None
     assert verify_source(f"{HONEST}\nONE: Final = {{'a': (1, -2.5)}}\n{HONEST_INSIDE}", REQUESTS) is None
@@ -158,7 +163,6 @@ SOURCES = {
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
-    """All that a dialect allows occurs in a module of its kind, or in a helper."""
     dialect: Dialect = getattr(dialects, name)
     nodes = [node for source in SOURCES[name] for node in ast.walk(ast.parse(source))]
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
@@ -171,9 +175,7 @@ def test_a_dialect_has_nothing_that_no_module_needs(name: str) -> None:
         assert parts <= used
     imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert {part for parts in dialect.imports.values() for part in parts} <= imported
-    assert dialect.caught <= {
-        ast.unparse(node.type) for node in nodes if isinstance(node, ast.ExceptHandler) and node.type
-    }
+    assert dialect.caught <= {ast.unparse(n.type) for n in nodes if isinstance(n, ast.ExceptHandler) and n.type}
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef)]
     arguments = [argument for node in functions for argument in (node.args.vararg, node.args.kwarg)]
     assert dialect.variadic_arguments == {argument.arg for argument in arguments if argument is not None}
@@ -194,31 +196,19 @@ def one_request(**changes: str) -> dict[str, Any]:
         "said": {"kind": "review_text", "pattern": texts["pattern"], "social_filter": circle},
         "liked": {"kind": "review_sentiment", "topic": texts["topic"], "sentiment": "positive"},
     }
+    structure = {"op": "AND", "args": [{"aspect": a, "evidence": e} for a, e in evidence.items()]}
     return {
-        "id": "R01",
-        "group": "G01",
-        "scenario": texts["scenario"],
-        "text": texts["text"],
-        "shorthand": "AND(a, a, a)",
-        "structure": {"op": "AND", "args": [{"aspect": a, "evidence": e} for a, e in evidence.items()]},
-        "gold_restaurant": texts["gold"],
-    }
+        "id": "R01", "group": "G01", "scenario": texts["scenario"], "text": texts["text"], "shorthand": "AND(a, a, a)",
+        "structure": structure, "gold_restaurant": texts["gold"],
+    }  # fmt: skip
 
 
 def compile_request(**changes: str) -> str:
     return pipeline.compile(load_requests([one_request(**changes)]), formatted=False)
 
 
-def refusal_of(**changes: str) -> str | None:
-    """Return the message with which compiling the request fails as a bug of ours; None if it is compiled."""
-    loaded = load_requests([one_request(**changes)])
-    try:
-        pipeline.compile(loaded, formatted=False)
-    except SeedError as error:
-        (problem,) = error.diagnostics
-        assert problem.code == "FS901"
-        return problem.message
-    return None
+def refusal_of_request(**changes: str) -> str | None:
+    return refusal_of(partial(compile_request, **changes))
 
 
 def value_of(source: str) -> int:
@@ -240,26 +230,21 @@ def test_literals_printed_carelessly_are_refused(place: str, quote: str, broken:
     """A text that leaves its quotes to open a file is refused in every place; one that stays inside is a text."""
     payload = f"tea{quote} % open({quote}canary{quote}) or {quote}tea"
     assert value_of(compile_request()) == 1
-    assert refusal_of(**{place: payload}) is None
+    assert refusal_of_request(**{place: payload}) is None
     broken.setattr(requests_plan, "literal", careless(quote))
-    assert refusal_of() is None
-    message = refusal_of(**{place: payload})
+    assert refusal_of_request() is None
+    message = refusal_of_request(**{place: payload})
     assert message is not None
     assert "`open`" in message or place in ("gold", "pattern"), message  # which are refused for less
 
 
 IN_COMMENTS = ("scenario", "text", "topic", "friend")
 TEXTS = {
-    "a docstring's end": 'x """ + open("canary").read() + """ y',
-    "a docstring's end and a line": 'x """\n    open("canary")\n    """ y',
-    "a line": "x\n        open('canary')\n        # y",
-    "a line at the margin": "x\nopen('canary')\n# y",
-    "a form feed": "x\x0copen('canary')",
-    "a reversed line": "x \u202e y",
-    "a backslash": "x\\",
-    "quotes": "x'y\"z",
+    "a docstring's end": 'x """ + open("canary").read() + """ y', "a line": "x\n        open('canary')\n        # y",
+    "a docstring's end and a line": 'x """\n    open("canary")\n    """ y', "a line at the margin": "x\nopen('canary')\n# y",
+    "a form feed": "x\x0copen('canary')", "a reversed line": "x \u202e y", "a backslash": "x\\", "quotes": "x'y\"z",
     "a tool's name": "x # type: ignore",
-}
+}  # fmt: skip
 HIDDEN = ("a form feed", "a reversed line")
 HARMFUL = {
     **dict.fromkeys(IN_COMMENTS, ("a line", "a line at the margin", "a docstring's end and a line", *HIDDEN)),
@@ -274,7 +259,7 @@ def test_raw_descriptions_never_become_code(place: str, broken: pytest.MonkeyPat
     honest = {name: code_alone(compile_request(**{place: text})) for name, text in TEXTS.items()}
     for printer in ("comment_text", "docstring_text"):
         broken.setattr(requests_plan, printer, raw)
-    reported = {name: refusal_of(**{place: text}) for name, text in TEXTS.items()}
+    reported = {name: refusal_of_request(**{place: text}) for name, text in TEXTS.items()}
     assert [name for name in HARMFUL[place] if reported[name] is None] == []
     for name, text in TEXTS.items():
         if reported[name] is None:
@@ -287,9 +272,9 @@ def test_a_template_that_prints_a_text_raw_is_stopped(broken: pytest.MonkeyPatch
     payload = TEXTS["a line"]
     broken.setattr(requests_plan, "comment_text", str)
     broken.setattr(requests_plan, "Code", str)
-    assert "RawTextError" in (refusal_of(text=payload) or "")
+    assert "RawTextError" in (refusal_of_request(text=payload) or "")
     remove_barrier(broken)
-    assert "RawTextError" not in (refusal_of(text=payload) or "RawTextError")
+    assert "RawTextError" not in (refusal_of_request(text=payload) or "RawTextError")
 
 
 ASPECTS = (

@@ -33,8 +33,9 @@ def compile_in(folder: Path, *arguments: object) -> Outcome:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the small seed in it, and room for its module."""
+    """A folder with the small seed and a row in it, and room for its module."""
     write_json(tmp_path / "seed.json", tiny_seed())
+    write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
     (tmp_path / "generated").mkdir()
     return tmp_path
 
@@ -45,21 +46,14 @@ def target(folder: Path) -> Path:
 
 
 SOURCE = compile_seed(tiny_seed())
-
-
 HEADER = '"""Compiled by formulaseed, emission style 2026-11, from seed.json.\n"""\n'
 FOREIGN_FILES = {
-    "code": HAND_WRITTEN,
-    "empty": "",
-    "text": "not Python at all (",
-    "escape": "x = '\\d'\n",
-    "NUL": "\x00",
+    "code": HAND_WRITTEN, "empty": "", "text": "not Python at all (", "escape": "x = '\\d'\n", "NUL": "\x00",
     "header only": f"{HEADER}{HAND_WRITTEN}",
     "constants only": f'TASK_NAME = "Tiny-1"\nSEED_SHA256 = "{"0" * 64}"\n',
     "no hash": f'{HEADER}TASK_NAME = "Tiny-1"\nSEED_SHA256 = "x"\n',
-    "quoted": f"'''{SOURCE}'''\n",
-    "commented": "\n".join(f"# {line}" for line in SOURCE.splitlines()),
-}
+    "quoted": f"'''{SOURCE}'''\n", "commented": "\n".join(f"# {line}" for line in SOURCE.splitlines()),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("content", FOREIGN_FILES.values(), ids=FOREIGN_FILES)
@@ -68,10 +62,8 @@ def test_a_file_that_is_no_generated_module_is_left_alone(folder: Path, target: 
     target.write_text(content)
     done = compile_in(folder, "seed.json")
     assert (done.status, done.out) == (2, "")
-    assert done.err.splitlines(keepends=True)[-1] == (
-        f"generated/tiny_1.py: not overwritten: {NOT_OURS}; move it, write to another folder with --out, "
-        "or replace it with --force\n"
-    )
+    advice = "move it, write to another folder with --out, or replace it with --force"
+    assert done.err.endswith(f"generated/tiny_1.py: not overwritten: {NOT_OURS}; {advice}\n")
     checked = compile_in(folder, "seed.json", "--check")
     assert (checked.status, checked.out) == (1, f"generated/tiny_1.py: not what seed.json compiles to: {NOT_OURS}\n")
     assert target.read_text() == content
@@ -80,10 +72,12 @@ def test_a_file_that_is_no_generated_module_is_left_alone(folder: Path, target: 
 
 
 def test_the_other_files_are_compiled_all_the_same(folder: Path, target: Path) -> None:
+    """--force is for writing alone."""
     target.write_text(HAND_WRITTEN)
     write_json(folder / "other.json", tiny_seed(task_name="Other"))
     done = compile_in(folder, "seed.json", "other.json")
     assert (done.status, done.out) == (2, "generated/other.py\n")
+    assert [compile_in(folder, "seed.json", "--force", option).status for option in ("--check", "--stdout")] == [2, 2]
 
 
 def test_a_module_is_written_again(folder: Path, target: Path) -> None:
@@ -164,11 +158,6 @@ def test_no_special_file_is_replaced(folder: Path, target: Path, make: Callable[
     assert compile_in(folder, "seed.json", "--check").status == 1
 
 
-def test_force_is_for_writing(folder: Path) -> None:
-    for option in ("--check", "--stdout"):
-        assert compile_in(folder, "seed.json", "--force", option).status == 2
-
-
 def test_headers_of_every_style_are_known() -> None:
     """The header of this release is read in modules of each kind, and that of the next one."""
     kinds = {"requests_module": "requests", "rules": "rules"}
@@ -230,15 +219,12 @@ EXAMPLES_OF_ROWS: dict[Construct, Mapping[str, object]] = {
 def refusals_of(construct: Construct, target: str) -> list[str]:
     """Compile the example of a row; return the messages of the errors FS702."""
     step = EXAMPLES_OF_ROWS[construct]
-    output = "N" if step["op"] == "define_filter" else step["name"]
-    seed = {
-        "task_name": "T",
-        "context": [{"name": "tier", "type": "integer", "nullable": True}],
-        "extract": {"fields": []},
-        "compute": [{"name": "N", "op": "count"}, step],
-        "output": [output],
-    }
-    loaded = load_seed(seed)
+    context = [{"name": "tier", "type": "integer", "nullable": True}]
+    output = ["N" if step["op"] == "define_filter" else step["name"]]
+    steps = [{"name": "N", "op": "count"}, step]
+    loaded = load_seed(
+        {"task_name": "T", "context": context, "extract": {"fields": []}, "compute": steps, "output": output}
+    )
     try:
         assert compile_seed(loaded, target=target)
     except SeedError as error:
@@ -280,9 +266,6 @@ def test_every_use_is_reported_at_its_place(monkeypatch: pytest.MonkeyPatch) -> 
     texts = [span.source.text[span.start : span.end] for span in spans]
     assert texts == ["abs(meta.stars - 3)", "abs(meta.useful)", "abs(X)"]
     assert sum("`case`" in d.message for d in diagnostics) == 2  # VERDICT and Y
-
-
-# --- names
 
 
 @pytest.mark.parametrize(
@@ -335,26 +318,21 @@ def test_a_module_under_its_former_name_is_reported(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.glob("*.py")) == ["math.py", "math_.py", "math_module.py"]
 
 
-def test_a_name_needs_a_letter_or_a_digit() -> None:
-    [error] = [d for d in analyse(tiny_seed(task_name="🍜")).diagnostics if d.severity == "error"]
-    characters = "letters or digits of any language, and spaces, `-`, `_` and `.` between them, up to 255 characters"
-    assert (error.code, error.help) == ("FS206", f"use {characters}, such as `G1a-v2`")
-
-
-def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(tmp_path: Path) -> None:
-    """Each task has a module of its own, which Python can import."""
+def test_tasks_without_a_letter_of_ascii_are_compiled_and_run(folder: Path) -> None:
     names = ("花生过敏", "Аллергия", "حساسية")
-    for number, name in enumerate(names):
-        write_json(tmp_path / f"{number}.json", tiny_seed(task_name=name))
-    done = compile_in(tmp_path, *(f"{number}.json" for number in range(len(names))))
+    files = [write_json(folder / f"{number}.json", tiny_seed(task_name=name)) for number, name in enumerate(names)]
+    done = compile_in(folder, *files)
     assert (done.status, done.out.split()) == (0, [f"generated/{module_name(name)}.py" for name in names])
-    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1"), tiny_row("r2")))
     for name in names:
-        done = command("evaluate", tmp_path / "generated" / f"{module_name(name)}.py", "--rows", rows)
+        done = command("evaluate", folder / "generated" / f"{module_name(name)}.py", "--rows", folder / "rows.jsonl")
         assert [result["task"] for result in done.results] == [name]
     program = [sys.executable, "-c", f"import {module_name(names[0])} as m; print(ascii(m.TASK_NAME))"]
-    imported = subprocess.run(program, cwd=tmp_path / "generated", capture_output=True, text=True, check=True)
+    imported = subprocess.run(program, cwd=folder / "generated", capture_output=True, text=True, check=True)
     assert imported.stdout.strip() == ascii(names[0])
+
+
+def test_a_name_needs_a_letter_or_a_digit() -> None:
+    assert [d.code for d in analyse(tiny_seed(task_name="🍜")).diagnostics if d.severity == "error"] == ["FS206"]
 
 
 def test_a_name_of_256_characters_is_refused_and_a_long_typo_is_found() -> None:
@@ -363,9 +341,6 @@ def test_a_name_of_256_characters_is_refused_and_a_long_typo_is_found() -> None:
     assert any("at most 255" in d.help for d in over.diagnostics)
     near = analyse({**tiny_seed(), "compute": [{"name": name, "op": "count"}], "output": [name[:-1]]})
     assert any(d.code == "FS201" and f"`{name}`" in d.help for d in near.diagnostics)
-
-
-# --- the seed that a module names
 
 
 @pytest.mark.thorough
@@ -383,51 +358,49 @@ def test_a_module_outside_of_a_project_names_its_seed_from_its_folder(tmp_path: 
         rows = write_lines(place / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
         contexts = write_lines(place / "contexts.jsonl", {"business_id": "a", "name": "A", "is_open": 1, "reviews": []})
         for folder in (place, module.parent, tmp_path):
-            named = os.path.relpath(module, folder)
+            named, seed, out, tests = (
+                os.path.relpath(path, folder) for path in (
+                    module, place / "tasks" / "p" / "seed.json", module.parent, module.parent / "tests" / "test_tiny_1.py")
+            )  # fmt: skip
             for arguments in (
                 ("evaluate", named, "--rows", rows), ("explain", named, "--rows", rows), ("run", named, "--contexts", contexts),
-                ("compile", os.path.relpath(place / "tasks" / "p" / "seed.json", folder), "--check", "--out",
-                 os.path.relpath(module.parent, folder)),
-                ("compile", "--check", named, os.path.join(os.path.dirname(named), "tests", "test_tiny_1.py")),
+                ("compile", seed, "--check", "--out", out), ("compile", "--check", named, tests),
             ):  # fmt: skip
                 done = command(*arguments, cwd=folder)
                 assert done.status in (0, 3), (arguments, done.err)  # a restaurant without reviews has no share
     assert modules[0] == modules[1]
 
 
-def test_a_module_beside_or_above_its_seed_names_it_so(tmp_path: Path) -> None:
-    (tmp_path / "tasks").mkdir()
-    write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
-    assert compile_in(tmp_path, "tasks/seed.json", "--out", ".").status == 0
-    assert " from tasks/seed.json. " in (tmp_path / "tiny_1.py").read_text()
-    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
-    assert command("explain", "tiny_1.py", "--rows", rows, cwd=tmp_path).status == 0
+def explain(folder: Path, module: str) -> Outcome:
+    return command("explain", module, "--rows", "rows.jsonl", cwd=folder)
+
+
+def test_a_module_beside_or_above_its_seed_names_it_so(folder: Path) -> None:
+    (folder / "seed.json").rename(folder / "generated" / "seed.json")
+    assert compile_in(folder, "generated/seed.json", "--out", ".").status == 0
+    assert " from generated/seed.json. " in (folder / "tiny_1.py").read_text()
+    assert explain(folder, "tiny_1.py").status == 0
 
 
 @pytest.mark.parametrize("is_project", [False, True])
-def test_a_seed_that_is_gone_is_named(tmp_path: Path, is_project: bool) -> None:
-    """The error names the seed that the module was compiled from, and the folders that were searched."""
+def test_a_seed_that_is_gone_is_named(folder: Path, is_project: bool) -> None:
     if is_project:
-        (tmp_path / "pyproject.toml").write_text("")
-    (tmp_path / "tasks").mkdir()
-    write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
-    assert compile_in(tmp_path, "tasks/seed.json").status == 0
-    (tmp_path / "tasks" / "seed.json").rename(tmp_path / "moved.json")
-    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
-    assert command("evaluate", "generated/tiny_1.py", "--rows", rows, cwd=tmp_path).status == 0
-    done = command("explain", "generated/tiny_1.py", "--rows", rows, cwd=tmp_path)
-    where = "../tasks/seed.json, and there is no such file in generated"
+        (folder / "pyproject.toml").write_text("")
+    assert compile_in(folder, "seed.json").status == 0
+    (folder / "seed.json").rename(folder / "moved.json")
+    assert command("evaluate", "generated/tiny_1.py", "--rows", "rows.jsonl", cwd=folder).status == 0
+    done = explain(folder, "generated/tiny_1.py")
+    where = "../seed.json, and there is no such file in generated"
     if is_project:
-        where = "tasks/seed.json, and there is no such file in generated or a folder above it"
+        where = "seed.json, and there is no such file in generated or a folder above it"
     assert done.status == 2
     assert done.err.endswith(f"generated/tiny_1.py was compiled from {where}; pass the seed instead\n")
-    checked = command("compile", "--check", "generated/tiny_1.py", cwd=tmp_path)
+    checked = command("compile", "--check", "generated/tiny_1.py", cwd=folder)
     assert (checked.status, checked.out) == (1, f"generated/tiny_1.py: was compiled from {where}\n")
 
 
-def test_a_module_without_a_path_says_so(tmp_path: Path) -> None:
-    (tmp_path / "tiny.py").write_text(SOURCE)
-    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("a", tiny_row("r1")))
-    done = command("explain", "tiny.py", "--rows", rows, cwd=tmp_path)
+def test_a_module_without_a_path_says_so(folder: Path) -> None:
+    (folder / "tiny.py").write_text(SOURCE)
+    done = explain(folder, "tiny.py")
     assert done.status == 2
     assert done.err.endswith("tiny.py does not name the file that it was compiled from; pass the seed instead\n")

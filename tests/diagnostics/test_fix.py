@@ -14,7 +14,7 @@ from formulaseed.diagnostics.suggestions import find_close_matches, is_typo
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.pipeline import fixed
 from formulaseed.source.text import Source
-from helpers import SEEDS, TASKS, formulaseed, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import SEEDS, TASKS, command, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,62 +32,39 @@ def fix_json(text: str) -> str:
     return fixed(before).document.source.text
 
 
-def assert_left(*texts: str) -> None:
-    """Assert that each text has errors, of which `fixed` fixes none."""
-    for text in texts:
-        assert fix_json(text) == text
-
-
 def change_seed(changes: dict[str, Any]) -> str:
     """Return the small seed with new values at JSON Pointers; a list grows by the value at `-`."""
     seed = tiny_seed()
     for pointer, value in changes.items():
         place: Any = seed
-        *path, last = pointer.split("/")
+        *path, last = [int(key) if key.isdecimal() else key for key in pointer.split("/")]
         for key in path:
-            place = place[int(key) if isinstance(place, list) else key]
+            place = place[key]
         if last == "-":
             place.append(value)
         else:
-            place[int(last) if isinstance(place, list) else last] = value
+            place[last] = value
     return json.dumps(seed)
 
 
-@pytest.mark.parametrize(
-    ("written", "misspelt"),
-    [
-        ('"expr": "N_MILD + N_MODERATE', '"expr": "N_MLID + N_MODERATE'),
-        ("min(20.0, RAW_RISK)", "minn(20.0, RAW_RISKS)"),
-        ('"source": "FINAL_RISK_SCORE"', '"source": "FINAL_RISK_SCOR"'),
-        ('"extraction.safety_interaction": "betrayal"', '"extraction.safety_interactions": "betrayl"'),
-        ('"op": "define_filter"', '"op": "definefilter"'),
-        ('"keywords"', '"keyword"'),
-        ('"match": "substring_max"', '"match": "substring-max"'),
-        ('"where": {"$IS_INCIDENT": true}, "default"', '"where": {"$IS_INCIDENTS": true}, "default"'),
-        ('"type": "enum"', '"type": "enums"'),
-        ('{">=": 2023}', '{"gte": 2023}'),
-        ("(5 - meta.stars)", "(5 - meta.star)"),
-        ('"CUISINE_IMPACT", "INCIDENT_IMPACT"', '"CUISINE_IMPACTS", "INCIDENT_IMPACT"'),
-    ],
-)
+MISSPELT = [
+    ('"expr": "N_MILD + N_MODERATE', '"expr": "N_MLID + N_MODERATE'), ("min(20.0, RAW_RISK)", "minn(20.0, RAW_RISKS)"),
+    ('"source": "FINAL_RISK_SCORE"', '"source": "FINAL_RISK_SCOR"'), ('"keywords"', '"keyword"'),
+    ('"extraction.safety_interaction": "betrayal"', '"extraction.safety_interactions": "betrayl"'),
+    ('"op": "define_filter"', '"op": "definefilter"'), ('"match": "substring_max"', '"match": "substring-max"'),
+    ('"where": {"$IS_INCIDENT": true}, "default"', '"where": {"$IS_INCIDENTS": true}, "default"'),
+    ('"type": "enum"', '"type": "enums"'), ('{">=": 2023}', '{"gte": 2023}'), ("(5 - meta.stars)", "(5 - meta.star)"),
+    ('"CUISINE_IMPACT", "INCIDENT_IMPACT"', '"CUISINE_IMPACTS", "INCIDENT_IMPACT"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "misspelt"), MISSPELT)
 def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
     text = G1A.read_text(encoding="utf-8")
     place = re.search(r"\s+".join(map(re.escape, written.split())), text)
     assert place, written
     after = fix_json(text[: place.start()] + misspelt + text[place.end() :])
     assert json.loads(after) == json.loads(text)
-
-
-@pytest.mark.parametrize(
-    ("when", "then"), [("N = 3", "N == 3"), ("N=3", "N==3"), ("N > 1 and N = 3", "N > 1 and N == 3"), ("N = > 3", "")]
-)
-def test_a_single_equals_sign_in_a_condition_is_fixed(when: str, then: str) -> None:
-    """`=` can only mean `==` there; beside another operator, it may be a part of that."""
-    rules = [{"when": when, "then": "a"}, {"else": "b"}]
-    text = change_seed({"compute/-": {"name": "V", "op": "case", "rules": rules}, "output/-": "V"})
-    after = fix_json(text)
-    assert after == text.replace(when, then or when)
-    assert analyse_json(after).has_errors is (not then)
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
@@ -101,8 +78,7 @@ def test_steps_out_of_order_are_fixed(path: Path) -> None:
         assert not after.has_errors
         repaired = after.document.source.text
         assert sorted(repaired.splitlines()) == sorted(text.splitlines()) or len(repaired) == len(text)
-        steps = json.loads(repaired)["compute"]
-        assert sorted(steps, key=json.dumps) == sorted(seed["compute"], key=json.dumps)
+        assert sorted(json.loads(repaired)["compute"], key=json.dumps) == sorted(seed["compute"], key=json.dumps)
 
 
 X = {"name": "X"}
@@ -134,7 +110,8 @@ UNCERTAIN: tuple[dict[str, Any], ...] = (
 
 @pytest.mark.parametrize("changes", UNCERTAIN, ids=json.dumps)
 def test_an_uncertain_fix_is_left_to_the_author(changes: dict[str, Any]) -> None:
-    assert_left(change_seed(changes), "{")
+    text = change_seed(changes)
+    assert (fix_json(text), fix_json("{")) == (text, "{")
 
 
 OPPOSITES = [
@@ -149,7 +126,7 @@ OTHER_WORDS = [
 TYPOS = [
     ("N_MODERATES", "N_MODERATE"), ("yaer", "year"), ("Substring-Max", "substring_max"), ("definefilter", "define_filter"),
     ("cuont", "count"), ("usefull", "useful"), ("betrayl", "betrayal"), ("mni", "min"), ("modarate", "moderate"),
-    ("god", "good"),
+    ("god", "good"), ("N_LOUD", "N_LOUDS"),
 ]  # fmt: skip
 
 
@@ -163,13 +140,8 @@ def test_another_word_is_no_typo_and_no_opposite_is_proposed(written: str, known
 def test_a_typo_is_certain_if_one_name_alone_fits(written: str, known: str) -> None:
     assert is_typo(written, known, ["elsewhere", known])
     assert not is_typo(written, known, [known, known.swapcase()])
-
-
-def test_another_name_within_one_character_makes_a_typo_uncertain() -> None:
-    """The definition may be misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`."""
-    assert is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "elsewhere"])
-    assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "N_LUD"])
-    assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", "_LOUD"])
+    for misspelt in ("N_LUD", "_LOUD"):  # then the definition may be misspelt: `N_LUD` for `N_LOUD`, beside `N_LOUDS`
+        assert not is_typo("N_LOUD", "N_LOUDS", ["N_LOUDS", misspelt])
 
 
 STARS = ["context.stars", "meta.stars"]
@@ -189,7 +161,7 @@ AMBIGUOUS: dict[str, list[str]] = {
 @pytest.mark.parametrize("formula", AMBIGUOUS)
 def test_no_fix_chooses_among_namespaces(formula: str) -> None:
     text = change_seed({"compute/2/expr": formula})
-    assert_left(text)
+    assert fix_json(text) == text
     (error,) = [d for d in analyse_json(text).diagnostics if d.severity == "error"]
     assert re.findall(r"`(\w+\.\w+)`", error.help) == AMBIGUOUS[formula]
 
@@ -205,20 +177,16 @@ def test_a_name_with_one_reading_is_fixed(wrong: str, right: str) -> None:
     assert json.loads(fix_json(text))["compute"][2]["expr"] == right
 
 
-def test_a_misspelt_definition_that_is_used_once_gives_its_name_to_the_use() -> None:
-    after = fixed(analyse_json(change_seed({"compute/1/name": "N_GOOOD", "output": ["SHARE"]})))
-    assert (after.has_errors, after.fixed_count) == (False, 1)
-
-
 def test_the_fixes_are_counted() -> None:
-    """Each error that a fix removes counts, also if other errors vanish with it."""
+    """Each error that a fix removes counts, also if others vanish with it, as those of a definition that is used once."""
     condition = {"extraction.mood": "good"}
-    seed = json.loads(change_seed({"compute/2/op": "smu", "compute/3/expr": "N_GOOOD / N + N_GOOOD"}))
-    del seed["compute"][1]["where"]
-    after = fixed(analyse_json(json.dumps({**seed, "compute": [
-        seed["compute"][0], {**seed["compute"][1], "wheer": condition}, *seed["compute"][2:]]})))  # fmt: skip
-    assert not after.has_errors
-    assert after.fixed_count == 4
+    renamed = change_seed({"compute/1/name": "N_GOOOD", "output": ["SHARE"]})
+    several = change_seed({
+        "compute/1": {"name": "N_GOOD", "op": "count", "wheer": condition}, "compute/2/op": "smu",
+        "compute/3/expr": "N_GOOOD / N + N_GOOOD"})  # fmt: skip
+    for text, number in ((renamed, 1), (several, 4)):
+        after = fixed(analyse_json(text))
+        assert (after.has_errors, after.fixed_count) == (False, number)
 
 
 _TOKEN = re.compile(r"\$?[A-Za-z_][A-Za-z_0-9]+(?:\.[A-Za-z_]\w*)*")
@@ -236,18 +204,12 @@ def plant_mistake(text: str, chosen: random.Random) -> tuple[str, str, str]:
     token = chosen.choice(tokens)
     old, rest = token.group(), token.group().partition(".")[2]
     at = chosen.randrange(len(old))
-    new = chosen.choice(
-        [
-            old[:at] + old[at + 1 :],
-            old[:at] + old[at] + old[at:],
-            old[:at] + old[at : at + 2][::-1] + old[at + 2 :],
-            old[:at] + chosen.choice("abcxyzN_") + old[at + 1 :],
-            old.swapcase(),
-            f"{old}s",
-            old[1:] if old.startswith("$") else f"${old}",
-            *(f"{space}.{rest}".removeprefix(".") for space in (*_NAMESPACES, *_ELSEWHERE) if rest),
-        ]
-    )
+    new = chosen.choice([
+        old[:at] + old[at + 1 :], old[:at] + old[at] + old[at:], old[:at] + old[at : at + 2][::-1] + old[at + 2 :],
+        old[:at] + chosen.choice("abcxyzN_") + old[at + 1 :], old.swapcase(), f"{old}s",
+        old[1:] if old.startswith("$") else f"${old}",
+        *(f"{space}.{rest}".removeprefix(".") for space in (*_NAMESPACES, *_ELSEWHERE) if rest),
+    ])  # fmt: skip
     start = string.start(1) + token.start()
     return text[:start] + new + text[start + len(old) :], old, new
 
@@ -267,28 +229,6 @@ def test_a_fix_gives_the_seed_that_was_there_or_leaves_it(path: Path, chosen: ra
     assert after in (wrong, sound) or renamed[0] == renamed[1]
 
 
-def test_fix_writes_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    target, link = tmp_path / "there" / "seed.json", tmp_path / "seed.json"
-    target.write_text(G1A.read_text(encoding="utf-8").replace("min(20.0, RAW_RISK)", "mni(20.0, RAW_RISK)"), "utf-8")
-    link.symlink_to(target)
-    assert "1 error fixed" in formulaseed("check", link, "--fix").err
-    assert link.is_symlink()
-    assert target.read_bytes() == G1A.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("written", "expected"), [("'god'", "'good'"), ('\\"god\\"', '\\"good\\"'), ("goood", "'good'")]
-)
-def test_strings_in_formulas_keep_their_quotes(written: str, expected: str) -> None:
-    seed = tiny_seed()
-    del seed["compute"][2]["where"]
-    seed["compute"][2]["expr"] = "1 if extraction.mood == VALUE else 0"
-    after = fix_json(json.dumps(seed).replace("VALUE", written))
-    assert f"extraction.mood == {expected} else" in after
-    assert not analyse_json(after).has_errors
-
-
 QUOTED = [
     ('"default": 3, "minimum": -1, "maximum": 9', '"default": "3", "minimum": "-1", "maximum": "9"'),
     ('"field": "meta.year", "default": 2020', '"field": "meta.year", "default": "2020"'),
@@ -301,29 +241,57 @@ QUOTED = [
     ('"passes": 3', '"passes": "3"'),
     ("context.city in ['Reno', \\\"it's\\\"]", "context.city in ('Reno', \\\"it's\\\")"),
     ("N not in [1, -2.5]", "N not in (1, -2.5)"),
+    ('"default": 2020}', "“default”: 2020,}"),
+    ('"when": "M == 3"', '"when": "M = 3"'),
+    ('"when": "M == 3"', '"when": "M = = 3"'),
+    ('"when": "N == 1 and M > 0"', '"when": "N = 1 and M > 0"'),
 ]
-"""Parts of the sound seed, and the same with values in quotes, or with a tuple."""
+"""Parts of the sound seed, and the same with values in quotes, a tuple or signs of other languages."""
 NO_VALUES = [
     ('"default": 3, "min', '"default": "3.5", "min'), ('"default": 3, "min', '"default": "03", "min'),
     ('"default": 3, "min', '"default": "three", "min'), ('"default": 2020', '"default": "1e3"'),
-    ('"default": true', '"default": "yes"'), ("['Reno', \\\"it's\\\"]", "('Reno', ('Elko'))"),
+    ('"default": true', '"default": "yes"'), ("['Reno', \\\"it's\\\"]", "('Reno', ('Elko'))"), ("M == 3", "M = > 3"),
 ]  # fmt: skip
-"""Parts of the sound seed, and values in quotes that are none of the field's."""
+"""Parts of the sound seed, and values in quotes that are none of the field's, or a sign of two meanings."""
 SOUND = """{
   "task_name": "Quoted",
   "parameters": {"LEAST": {"type": "integer", "default": 3, "minimum": -1, "maximum": 9}},
-  "extract": {"fields": [{"name": "loud", "type": "boolean", "default": true}], "passes": 3},
+  "extract": {"fields": [{"name": "loud", "type": "boolean", "default": true},
+    {"name": "mood", "type": "enum", "values": ["good", "bad"]}], "passes": 3},
   "compute": [
     {"name": "N", "op": "count", "where": {"extraction.loud": true, "meta.year": {">=": 2023}}},
     {"name": "M", "op": "count", "where": {"meta.stars": 5, "meta.useful": {"in": [1, 2]}}},
     {"name": "LAST", "op": "max", "field": "meta.year", "default": 2020},
     {"name": "KIND", "op": "lookup", "source": "context.categories", "table": {"Thai": 2.0, "Bars": -1},
      "match": "substring_max", "default": 0},
-    {"name": "RATE", "op": "case", "rules": [{"when": "N > 3", "then": 2}, {"when": "M > 3", "then": 1.5}, {"else": 1.0}]},
+    {"name": "RATE", "op": "case", "rules": [{"when": "N > 3", "then": 2}, {"when": "M == 3", "then": 1.5}, {"else": 1.0}]},
+    {"name": "ONE", "op": "case", "rules": [{"when": "N == 1 and M > 0", "then": 1}, {"else": 0}]},
     {"name": "HERE", "op": "expr", "expr": "1 if context.city in ['Reno', \\"it's\\"] and N not in [1, -2.5] else param.LEAST"}
   ],
-  "output": ["N", "M", "LAST", "KIND", "RATE", "HERE"]
+  "output": ["N", "M", "LAST", "KIND", "RATE", "ONE", "HERE"]
 }"""
+FORMULAS = [
+    ("1 if N > 1 && N < 5 else 0", "1 if N > 1 and N < 5 else 0"), ("1 if N>1&&N<5 else 0", "1 if N>1 and N<5 else 0"),
+    ("1 if N > 1 || M > 1 else 0", "1 if N > 1 or M > 1 else 0"), ("1 if N <> 3 else 0", "1 if N != 3 else 0"),
+    ("1 if N === 3 AND M !== 2 else 0", "1 if N == 3 and M != 2 else 0"), ("N × 2", "N * 2"),
+    ("1 if context.city == ‘Tampa’ else 0", "1 if context.city == 'Tampa' else 0"),
+    ("1 if context.city == “Tampa” else 0", "1 if context.city == 'Tampa' else 0"),
+    ("1 if N > '3' else 0", "1 if N > 3 else 0"), ('N * \\"3\\"', "N * 3"),
+    ("int(extraction.mood == 'god')", "int(extraction.mood == 'good')"),
+    ("int(extraction.mood == goood)", "int(extraction.mood == 'good')"),
+    ('int(extraction.mood == \\"god\\")', 'int(extraction.mood == \\"good\\")'),
+]  # fmt: skip
+"""Formulas with mistakes whose help states the fix exactly, and as they are fixed; strings keep their quotes."""
+
+
+@pytest.mark.parametrize(("written", "right"), FORMULAS)
+def test_an_exact_help_is_applied(written: str, right: str) -> None:
+    start = SOUND.partition('"HERE"')[0] + (
+        '"HERE", "op": "sum"' if "extraction" in written else '"HERE", "op": "expr"'
+    )
+    wrong, sound = (f'{start}, "expr": "{formula}"}}], "output": ["HERE"]}}' for formula in (written, right))
+    assert fix_json(wrong) == sound
+    assert not analyse_json(sound).has_errors
 
 
 def test_values_in_quotes_and_tuples_are_fixed() -> None:
@@ -335,46 +303,50 @@ def test_values_in_quotes_and_tuples_are_fixed() -> None:
         assert fix_json(text) == (SOUND if (sound, wrong) in QUOTED else text), wrong
 
 
-def write_v1(formula: str) -> str:
-    fields = [{"name": "kind", "values": ["none", "mild"]}, {"name": "size", "type": "integer", "default": 1}]
-    steps = [{"name": "n", "formula": formula}]
-    return json.dumps({"task_name": "T", "extraction_fields": fields, "compute_dag": steps, "output_fields": ["n"]})
+GETS = [
+    ("sum(1 for e in extractions if e.get('kind') == 'mild')", "sum(1 for e in extractions if e['kind'] == 'mild')"),
+    ('sum(r.get("size") for r in extractions)', "sum(r['size'] for r in extractions)"),
+    ("sum(e.get('stars', 0) for e in extractions)", "sum(e['stars'] for e in extractions)"),
+    ("sum(1 for e in extractions if e.get('kind') in ('mild', \"none\"))",
+     "sum(1 for e in extractions if e['kind'] in ['mild', \"none\"])"),
+    ("sum(e.get('size', 0) for e in extractions)", ""), ("sum(e.get('weather') for e in extractions)", ""),
+    ("sum(e.get() for e in extractions)", ""), ("sum(e.pop('size') for e in extractions)", ""),
+]  # fmt: skip
+"""Formulas of seeds v1, and what becomes of them."""
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("sum(1 for e in extractions if e.get('kind') == 'mild')", "sum(1 for e in extractions if e['kind'] == 'mild')"),
-        ('sum(r.get("size") for r in extractions)', "sum(r['size'] for r in extractions)"),
-        ("sum(e.get('stars', 0) for e in extractions)", "sum(e['stars'] for e in extractions)"),
-        ("sum(1 for e in extractions if e.get('kind') in ('mild', \"none\"))",
-         "sum(1 for e in extractions if e['kind'] in ['mild', \"none\"])"),
-        ("sum(e.get('size', 0) for e in extractions)", ""), ("sum(e.get('weather') for e in extractions)", ""),
-        ("sum(e.get() for e in extractions)", ""), ("sum(e.pop('size') for e in extractions)", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("wrong", "right"), GETS)
 def test_get_of_a_review_is_fixed(wrong: str, right: str) -> None:
     """A declared field always has a value; if the formula has a default for an absent one, the author decides."""
-    assert fix_json(write_v1(wrong)) == write_v1(right or wrong)
+    fields = [{"name": "kind", "values": ["none", "mild"]}, {"name": "size", "type": "integer", "default": 1}]
+    before, after = (
+        json.dumps({"task_name": "T", "extraction_fields": fields, "compute_dag": [{"name": "n", "formula": formula}],
+                    "output_fields": ["n"]}) for formula in (wrong, right or wrong)
+    )  # fmt: skip
+    assert fix_json(before) == after
 
 
-def test_fix_rewrites_the_file(tmp_path: Path) -> None:
-    """The command fixes the file in place, says so, and reports what remains."""
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "seed.json"
+
+
+def test_fix_rewrites_the_file(path: Path) -> None:
+    """The command fixes the file in place, also through a link, says so, and reports what remains."""
     misspelt = G1A.read_text(encoding="utf-8").replace('"sum"', '"avg"')
-    path = tmp_path / "seed.json"
     path.write_text(misspelt.replace("min(20.0, RAW_RISK)", "min(20.0, RAW_RSIK)"), encoding="utf-8")
-    outcome = formulaseed("check", path, "--fix")
-    assert outcome.status == 1
-    assert f"{path}: 1 error fixed" in outcome.err
-    assert "FS504" in outcome.out
-    assert path.read_text(encoding="utf-8") == misspelt
-    again = formulaseed("check", path, "--fix")
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    outcome = command("check", link, "--fix")
+    assert (outcome.status, "FS504" in outcome.out) == (1, True)
+    assert f"{link}: 1 error fixed" in outcome.err
+    assert (link.is_symlink(), path.read_text(encoding="utf-8")) == (True, misspelt)
+    again = command("check", path, "--fix")
     assert again.err == f"{path}: 0 errors fixed; no safe fix for FS504 at 113:13\n"
 
 
-def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(tmp_path: Path) -> None:
+def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(path: Path) -> None:
     """Neither a sound file is written, nor one whose errors have no safe fix; the command names these errors."""
-    path = tmp_path / "seed.json"
     sound = G1A.read_text("utf-8")
     left = "0 errors {}; no safe fix for FS204 at 114:21\n"
     for text, status, fix, diff in (
@@ -383,90 +355,50 @@ def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(tmp_path: Path) -
     ):
         path.write_text(text, "utf-8")
         before = path.stat()
-        outcome = formulaseed("check", path, "--fix")
+        outcome = command("check", path, "--fix")
         assert (outcome.status, outcome.err) == (status, fix and f"{path}: {fix}")
-        changes = formulaseed("check", path, "--fix", "--diff")
+        changes = command("check", path, "--fix", "--diff")
         assert (changes.status, changes.out, changes.err) == (status, "", f"{path}: {diff}")
         assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
-def test_strict_takes_warnings_as_errors(tmp_path: Path) -> None:
+def test_strict_takes_warnings_as_errors(path: Path) -> None:
     """Warnings then fail `check` and `compile`, except those that the seed suppresses."""
     step = {"name": "IDLE", "op": "expr", "expr": "N + 1"}
     seed = tiny_seed()
-    path = write_json(tmp_path / "seed.json", {**seed, "compute": [*seed["compute"], step]})
-    assert formulaseed("check", path).status == 0
-    strict = formulaseed("check", path, "--strict", "--format", "json")
-    assert strict.status == 1
-    assert {d["severity"] for d in json.loads(strict.out)} == {"error"}
-    refused = formulaseed("compile", path, "--strict", "--out", tmp_path / "out")
-    assert refused.status == 1
-    assert not (tmp_path / "out").exists()
+    write_json(path, {**seed, "compute": [*seed["compute"], step]})
+    assert command("check", path).status == 0
+    strict = command("check", path, "--strict", "--format", "json")
+    assert (strict.status, {d["severity"] for d in json.loads(strict.out)}) == (1, {"error"})
+    out = path.with_name("out")
+    assert (command("compile", path, "--strict", "--out", out).status, out.exists()) == (1, False)
     allowed = {**step, "allow": {"FS602": "for the next version"}}
     reasons = {code["code"]: "known" for code in json.loads(strict.out) if code["code"] != "FS602"}
     write_json(path, {**seed, "compute": [*seed["compute"], allowed], "allow": reasons})
-    assert formulaseed("check", path, "--strict").status == 0
-    assert formulaseed("compile", path, "--strict", "--out", tmp_path / "out").status == 0
+    assert command("check", path, "--strict").status == 0
+    assert command("compile", path, "--strict", "--out", out).status == 0
 
 
-def test_compile_counts_warnings(tmp_path: Path) -> None:
-    """The command compiles, and names the command that shows the warnings."""
-    outcome = formulaseed("compile", G1A, "--out", tmp_path)
-    assert outcome.status == 0
-    assert re.fullmatch(r"(\S+): \d+ warnings; see `formulaseed check \1`\n", outcome.err)
-
-
-def test_an_error_has_its_place(tmp_path: Path) -> None:
+def test_an_error_has_its_place_and_its_operands(path: Path) -> None:
     """`evaluate` reports the file, line and column of the operation that failed, for a seed and for its module."""
-    seed = write_json(tmp_path / "seed.json", tiny_seed())
-    rows = write_lines(tmp_path / "rows.jsonl", tiny_rows("empty"), tiny_rows("fine", tiny_row("r1")))
-    (tmp_path / "pyproject.toml").write_text("")
-    lines = seed.read_text(encoding="utf-8").splitlines()
-    line = next(number for number, text in enumerate(lines, 1) if "N_GOOD / N" in text)
-    place = f"seed.json:{line}:{lines[line - 1].index('N_GOOD / N') + 1}"
-    formulaseed("compile", seed, "--out", tmp_path / "out")
+    folder = write_json(path, tiny_seed()).parent
+    rows = write_lines(folder / "rows.jsonl", tiny_rows("empty"), tiny_rows("fine", tiny_row("r1")))
+    (folder / "pyproject.toml").write_text("")
+    before, _, _ = path.read_text(encoding="utf-8").partition("N_GOOD / N")
+    place = f"{before.count(chr(10)) + 1}:{len(before) - before.rindex(chr(10))}"
+    command("compile", path, "--out", folder / "out")
     for module in ("seed.json", "out/tiny_1.py"):
-        outcome = formulaseed("evaluate", module, "--rows", rows, cwd=tmp_path)
+        outcome = command("evaluate", module, "--rows", rows, cwd=folder)
         assert outcome.status == 3
-        assert f"empty: SHARE: division_by_zero: 0 / 0 ({place})" in outcome.err
-    write_json(seed, tiny_seed(description="changed"))
-    outcome = formulaseed("evaluate", "out/tiny_1.py", "--rows", rows, cwd=tmp_path)
+        assert f"empty: SHARE: division_by_zero: 0 / 0 (seed.json:{place})" in outcome.err
+    write_json(path, tiny_seed(description="changed"))
+    outcome = command("evaluate", "out/tiny_1.py", "--rows", rows, cwd=folder)
     assert "SHARE: division_by_zero: 0 / 0\n" in outcome.err, "the seed is not the one that was compiled"
-
-
-def test_an_error_has_its_operands() -> None:
-    """The error of the Python interface has the operands, and the place."""
     with pytest.raises(EvaluationError) as raised:
         load_evaluator(tiny_seed()).evaluate([], {"is_open": 1})
     error = raised.value
     assert (error.step, error.kind, error.operands) == ("SHARE", "division_by_zero", (0, 0))
     assert re.fullmatch(r"<seed>:\d+:\d+", error.place)
-
-
-EXACT = [
-    ('"expr": "1 if N > 1 && N < 5 else 0"', '"expr": "1 if N > 1 and N < 5 else 0"'),
-    ('"expr": "1 if N>1&&N<5 else 0"', '"expr": "1 if N>1 and N<5 else 0"'),
-    ('"expr": "1 if N > 1 || N_GOOD > 1 else 0"', '"expr": "1 if N > 1 or N_GOOD > 1 else 0"'),
-    ('"expr": "1 if N <> 3 else 0"', '"expr": "1 if N != 3 else 0"'),
-    ('"expr": "1 if N === 3 AND N_GOOD !== 2 else 0"', '"expr": "1 if N == 3 and N_GOOD != 2 else 0"'),
-    ('"expr": "1 if context.city == ‘Tampa’ else 0"', '"expr": "1 if context.city == \'Tampa\' else 0"'),
-    ('"expr": "1 if context.city == “Tampa” else 0"', '"expr": "1 if context.city == \'Tampa\' else 0"'),
-    ('"expr": "N × 2"', '"expr": "N * 2"'),
-    ('"expr": "1 if N > \'3\' else 0"', '"expr": "1 if N > 3 else 0"'),
-    ('"expr": "N * \\"3\\""', '"expr": "N * 3"'),
-    ('“expr”: “N”,', '"expr": "N"'),
-]  # fmt: skip
-"""Mistakes whose help states the fix exactly, as they are written and as they are fixed."""
-
-
-@pytest.mark.parametrize(("written", "right"), EXACT)
-def test_an_exact_help_is_applied(written: str, right: str) -> None:
-    seed = tiny_seed()
-    seed["compute"][3] = {"name": "SHARE", "op": "expr", "HERE": 0}
-    text = json.dumps(seed, ensure_ascii=False)
-    after = fix_json(text.replace('"HERE": 0', written))
-    assert after == text.replace('"HERE": 0', right)
-    assert not analyse_json(after).has_errors
 
 
 def test_mistakes_in_json_are_fixed_together() -> None:
@@ -475,7 +407,6 @@ def test_mistakes_in_json_are_fixed_together() -> None:
     seed["extract"]["fields"].append({"name": "late", "type": "boolean", "default": False})
     text = json.dumps(seed)
     typed = text.replace('"boolean"', '"bool"').replace("false", "False").replace("]}", "],}").replace('"}', '",}')
-    assert typed.count(",}") > 4
     before = analyse_json(typed)
-    assert len(before.diagnostics) >= typed.count(",}") + 2
+    assert len(before.diagnostics) >= typed.count(",}") + 2 > 6
     assert fixed(before).document.source.text == text

@@ -88,10 +88,9 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     """The watched run of the command over the whole corpus: check, compile, and evaluate the compiled modules."""
     folder = tmp_path_factory.mktemp("watched")
     (folder / "seeds").mkdir()
-    seeds = {}
-    for name, entry in CORPUS.items():
-        seeds[name] = folder / "seeds" / f"{name}.json"
-        seeds[name].write_bytes(entry.data)
+    seeds = {name: folder / "seeds" / f"{name}.json" for name in CORPUS}
+    for name, path in seeds.items():
+        path.write_bytes(CORPUS[name].data)
     honest = str(write_json(folder / "honest.json", base()["seed"]))
     texts = ("1 +", "f(1)", "meta.date.year")
     formulas = [{"name": f"A{at}", "op": "expr", "expr": text} for at, text in enumerate(texts)]
@@ -99,10 +98,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     v1 = {"task_name": "V1", "compute_dag": [{"name": "A", "formula": "len(extractions)"}], "output_fields": ["A"]}
     older = str(write_json(folder / "older.json", v1))
     warm_out, out = str(folder / "warm"), folder / "out"
-    modules = {}
-    for entry in COMPILED:
-        assert entry.seed is not None
-        modules[entry.id] = out / f"{module_name(entry.seed['task_name'])}.py"
+    modules = {entry.id: out / f"{module_name((entry.seed or {})['task_name'])}.py" for entry in COMPILED}
     plan = {
         "warm": [["check", honest, "--format", "json"], ["check", str(folder), mistaken, older, "--format", "json"],
                  ["compile", honest, "--out", warm_out]],
@@ -119,7 +115,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 
 
 def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
-    """At least 300 seeds, no two with one content, each with an expectation and a sentence about it."""
     assert len(CORPUS) >= 300
     keys = ("set", "text", "drop", "encoding", "rows", "parameters")
     contents = {json.dumps([entry.entry.get(key) for key in keys]) for entry in CORPUS.values()}
@@ -133,10 +128,8 @@ def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
 def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
     """The seed compiles in time, its module has only printable lines, and gives the expected values."""
     entry = CORPUS[name]
-    seed: Any = entry.seed
-    if seed is None:
-        seed = tmp_path / "seed.json"
-        seed.write_bytes(entry.data)
+    (tmp_path / "seed.json").write_bytes(entry.data)
+    seed: Any = entry.seed or tmp_path / "seed.json"
     start = time.process_time()
     loaded = load_seed(seed)
     source = compile_seed(loaded, formatted=False)
@@ -153,22 +146,17 @@ def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kind", sorted({name.partition("-")[0] for name in REFUSED}))
-def test_hostile_seeds_are_refused(kind: str, watched: Watched) -> None:
+def test_hostile_seeds_are_refused(watched: Watched) -> None:
     """Each is refused with the expected codes, in printable words, and in time."""
     for name in REFUSED:
-        if name.partition("-")[0] == kind:
-            diagnostics = watched.reported[name]
-            errors = {d["code"] for d in diagnostics if d["severity"] == "error"}
-            assert errors == CORPUS[name].errors, (name, diagnostics)
-            for diagnostic in diagnostics:
-                assert diagnostic["message"].isprintable(), (name, diagnostic)
-                assert diagnostic["help"].isprintable(), (name, diagnostic)
-            assert watched.time_of(name) < SECONDS, name
+        diagnostics = watched.reported[name]
+        errors = {d["code"] for d in diagnostics if d["severity"] == "error"}
+        assert errors == CORPUS[name].errors, (name, diagnostics)
+        assert all((d["message"] + d["help"]).isprintable() for d in diagnostics), (name, diagnostics)
+        assert watched.time_of(name) < SECONDS, name
 
 
 def test_a_dictionary_is_refused_like_a_file() -> None:
-    """A sample of the refused seeds has the same codes if it is passed as a dictionary."""
     refused = [CORPUS[name] for name in REFUSED if CORPUS[name].seed is not None]
     sample = [entry for entry in refused if len(entry.data) < 10_000][::10]
     assert len(sample) >= 30
@@ -253,9 +241,8 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
                 is_part = file == "<unknown>" and not is_parsed and statements.issuperset(code_alone(text))
                 is_helper = file == "<unknown>" and text == render_function_helpers()  # of the table of functions
                 is_module = file == "<string>" and text in sources
-                is_record = file == "<string>" and re.fullmatch(
-                    r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)", text
-                )
+                record = r"lambda _cls, [\w, ]*: _tuple_new\(_cls, \([\w, ]*\)\)"
+                is_record = file == "<string>" and re.fullmatch(record, text)
                 is_type = file == "<string>" and re.fullmatch(r"\w+( \| None)?", text)
                 assert is_parsed or is_part or is_helper or is_module or is_record or is_type, (file, text[:200])
             case "write" | "os.rename" | "os.mkdir" | "os.chmod" | "os.listdir" | "os.scandir" | "tempfile.mkstemp":
@@ -272,16 +259,11 @@ def test_nothing_of_a_seed_is_executed(watched: Watched) -> None:
 @pytest.mark.thorough
 def test_the_canary_sings(tmp_path: Path) -> None:
     """Each payload with a canary leaves a trace if its text becomes code in the careless way that the canary names."""
-    payloads = [
-        (entry, text)
-        for entry in CORPUS.values()
-        if entry.canary
-        for text in texts_of(entry.seed or entry.data.decode())
-    ]
-    plan = {"plain": [[entry.canary, text] for entry, text in payloads]}
-    report, _ = watch(tmp_path, plan)
+    singers = [entry for entry in CORPUS.values() if entry.canary]
+    payloads = [(entry, text) for entry in singers for text in texts_of(entry.seed or entry.data.decode())]
+    report, _ = watch(tmp_path, {"plain": [[entry.canary, text] for entry, text in payloads]})
     sang = {entry.id for (entry, _), left in zip(payloads, report["plain"], strict=True) if left}
-    assert sorted({entry.id for entry in CORPUS.values() if entry.canary} - sang) == []
+    assert [entry.id for entry in singers if entry.id not in sang] == []
     assert len(sang) >= 40
     seen = {event[0] for event in report["events"]}
     assert {"exec", "compile", "os.system", "subprocess.Popen", "write", "hostile.canary"} <= seen

@@ -20,7 +20,7 @@ from formulaseed.requests.shorthand import parse_shorthand
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.text import Source
-from helpers import PAGES, formulaseed, tiny_seed
+from helpers import PAGES, command, tiny_seed
 
 _PAGE = re.compile(
     r"# (?P<heading>.+)\n\n(?P<text>(?:[^#`].*\n+|`[^`].*\n+)+)"
@@ -44,22 +44,11 @@ def read_page(code: str) -> re.Match[str]:
     return page
 
 
-def read_fixed(code: str) -> str:
-    """Return the fixed seed of a page, which is at the end."""
-    section = _INSTEAD.fullmatch(read_page(code)["rest"])
-    assert section, f"{code}.md: `## Instead` with a json or jsonl block is the last section"
-    return section["seed"]
-
-
-def reported(text: str, folder: Path, name: str = "seed.json") -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a seed, or of requests, in a file."""
-    path = folder / name
+def reported(text: str, folder: Path, code: str = "") -> tuple[Diagnostic, ...]:
+    """Return the diagnostics of a seed in a file, or of requests if the code is about these."""
+    path = folder / ("requests.jsonl" if code in OF_REQUESTS else "seed.json")
     path.write_text(text, encoding="utf-8")
     return analyse_file(path).diagnostics
-
-
-def file_of(code: str) -> str:
-    return "requests.jsonl" if code in OF_REQUESTS else "seed.json"
 
 
 def errors(diagnostics: tuple[Diagnostic, ...]) -> set[str]:
@@ -86,23 +75,24 @@ def test_form_of_a_page(code: str) -> None:
 def test_example(code: str, tmp_path: Path) -> None:
     """The example gives the code, at a place in the file, and no error with another code."""
     example = read_page(code)["example"]
-    diagnostics = reported(example, tmp_path, file_of(code))
+    diagnostics = reported(example, tmp_path, code)
     assert code in {d.code for d in diagnostics}, render_text(diagnostics)
     assert errors(diagnostics) <= {code}, render_text(diagnostics)
     lines = example.splitlines()
-    for d in diagnostics:
-        assert 1 <= d.line <= len(lines)
-        assert 1 <= d.column <= len(lines[d.line - 1]) + 1
+    assert all(1 <= d.line <= len(lines) and 1 <= d.column <= len(lines[d.line - 1]) + 1 for d in diagnostics)
 
 
 @pytest.mark.parametrize("code", WITH_SEEDS)
 def test_fixed_example(code: str, tmp_path: Path) -> None:
     """The fixed seed has no diagnostic, compiles, and has most of its lines in common with the example."""
-    fixed = read_fixed(code)
-    diagnostics = reported(fixed, tmp_path, file_of(code))
+    page = read_page(code)
+    section = _INSTEAD.fullmatch(page["rest"])
+    assert section, f"{code}.md: `## Instead` with a json or jsonl block is the last section"
+    fixed = section["seed"]
+    diagnostics = reported(fixed, tmp_path, code)
     assert not diagnostics, render_text(diagnostics)
     assert code in OF_REQUESTS or compile_seed(json.loads(fixed), formatted=False)
-    before, after = (set(text.replace(" ", "").splitlines()) for text in (read_page(code)["example"], fixed))
+    before, after = (set(text.replace(" ", "").splitlines()) for text in (page["example"], fixed))
     assert before != after or code == "FS629"  # which is about spaces
     assert len(before & after) >= len(after) / 2
 
@@ -114,9 +104,8 @@ def _refused(call: Callable[[], object]) -> tuple[Diagnostic, ...]:
 
 
 def _check_latin(folder: Path) -> tuple[Diagnostic, ...]:
-    path = folder / "seed.json"
-    path.write_bytes(json.dumps(tiny_seed(task_name="café"), ensure_ascii=False).encode("latin-1"))
-    return analyse(path).diagnostics
+    (folder / "seed.json").write_text(json.dumps(tiny_seed(task_name="café"), ensure_ascii=False), encoding="latin-1")
+    return analyse(folder / "seed.json").diagnostics
 
 
 def _check_large_formula(folder: Path) -> tuple[Diagnostic, ...]:
@@ -126,9 +115,8 @@ def _check_large_formula(folder: Path) -> tuple[Diagnostic, ...]:
 
 
 def _load_edited_module(folder: Path) -> tuple[Diagnostic, ...]:
-    path = folder / "module.py"
-    path.write_text(compile_seed(tiny_seed()) + "\nprint('edited')\n", encoding="utf-8")
-    return _refused(lambda: module_from_file(path))
+    (folder / "module.py").write_text(compile_seed(tiny_seed()) + "\nprint('edited')\n", encoding="utf-8")
+    return _refused(lambda: module_from_file(folder / "module.py"))
 
 
 def _compile_patched(target: str, value: object, folder: Path) -> tuple[Diagnostic, ...]:
@@ -164,24 +152,18 @@ def test_described_example(code: str, tmp_path: Path) -> None:
     assert errors(DESCRIBED[code](tmp_path)) == {code}
 
 
-@pytest.mark.thorough
 def test_rule_prints_the_page() -> None:
-    """`formulaseed rule` prints the page of a code or a name, in any case."""
     expected = (PAGES / "FS201.md").read_text(encoding="utf-8")
     for wanted in ("FS201", "fs201", "unknown-name"):
-        outcome = formulaseed("rule", wanted)
+        outcome = command("rule", wanted)
         assert (outcome.status, outcome.out) == (0, expected)
 
 
 def test_pages_point_to_what_exists() -> None:
-    """All codes and commands that pages name exist."""
+    """All codes and commands that pages name exist; all functions and operations are in the pages about these."""
     text = "".join((PAGES / f"{code}.md").read_text(encoding="utf-8") for code in ALL)
     assert set(re.findall(r"FS\d{3}", text)) <= set(CODES)
-    for command in sorted(set(re.findall(r"`formulaseed ([a-z]+)", text))):
-        assert formulaseed(command, "--help").status == 0
-
-
-def test_pages_list_everything() -> None:
+    assert {command(name, "--help").status for name in re.findall(r"`formulaseed ([a-z]+)", text)} == {0}
     assert set(FUNCTIONS) <= set(re.findall(r"`(\w+)`", read_page("FS207")["text"]))
     assert set(OPERATIONS) == set(re.findall(r"`(\w+)`", read_page("FS504")["text"])) - {"op"}
 

@@ -17,7 +17,7 @@ from formulaseed.diagnostics.model import Diagnostic, Suggestion
 from formulaseed.diagnostics.sarif import FINGERPRINT, render_sarif
 from formulaseed.documents import analyse, analyse_file
 from formulaseed.source.text import Source, Span
-from helpers import ROOT, SEEDS, formulaseed, write_json
+from helpers import ROOT, SEEDS, command, formulaseed, write_json
 from jsonschema import Draft4Validator
 
 Json = Any
@@ -27,6 +27,9 @@ PUBLISHED = json.loads((Path(__file__).parent / "sarif-schema-2.1.0.json").read_
 VALIDATOR = Draft4Validator(PUBLISHED, format_checker=Draft4Validator.FORMAT_CHECKER)
 URI = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-F]{2})+")
 """A URI reference without query and fragment (RFC 3986)."""
+
+
+PLACE = Span(Source("seed.json", '{"a": 1}'), 1, 4)
 
 
 def small_seed(**changes: object) -> dict[str, Any]:
@@ -43,13 +46,11 @@ def log_of(*diagnostics: Diagnostic) -> Json:
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == len(diagnostics)
     for result in run["results"]:
-        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-        assert result["level"] in SEVERITIES
+        assert (rules[result["ruleIndex"]]["id"], result["level"] in SEVERITIES) == (result["ruleId"], True)
         assert result["message"]["text"]
-        assert len(result["locations"]) == 1
-        physical = result["locations"][0]["physicalLocation"]
-        assert URI.fullmatch(physical["artifactLocation"]["uri"])
-        assert physical["region"]["startLine"] >= 1
+        (location,) = result["locations"]
+        assert URI.fullmatch(location["physicalLocation"]["artifactLocation"]["uri"])
+        assert location["physicalLocation"]["region"]["startLine"] >= 1
         assert len(result["partialFingerprints"]) == 1
     return log
 
@@ -73,13 +74,6 @@ def read_back(folder: Path, location: Json) -> str:
     return "\n".join(covered)
 
 
-def read_case(path: Path) -> str:
-    return blocks_of(path)[0].body.removesuffix("\n")
-
-
-# --- the published schema
-
-
 def test_the_schema_is_the_published_one() -> None:
     assert PUBLISHED["id"].startswith("https://docs.oasis-open.org/sarif/sarif/v2.1.0/")
     assert PUBLISHED["title"] == "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
@@ -93,99 +87,78 @@ def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.M
     """Each bad case gives a valid log, whose regions have the text of the diagnostics' spans."""
     monkeypatch.chdir(tmp_path)
     name = "requests.jsonl" if path.stem.startswith("requests_") else "seed.json"
-    Path(name).write_text(read_case(path), encoding="utf-8")
+    Path(name).write_text(blocks_of(path)[0].body.removesuffix("\n"), encoding="utf-8")
     diagnostics = analyse_file(name).diagnostics
     for diagnostic, result in zip(diagnostics, results_of(*diagnostics), strict=True):
         (location,) = result["locations"]
         span = diagnostic.span
-        related = [other["physicalLocation"] for other in result.get("relatedLocations", [])]
-        assert [read_back(tmp_path, other) for other in related] == [
-            other.source.text[other.start : other.end] for other in diagnostic.related
+        places = [location, *result.get("relatedLocations", [])]
+        assert [read_back(tmp_path, place["physicalLocation"]) for place in places] == [
+            place.source.text[place.start : place.end] for place in (span, *diagnostic.related)
         ]
-        assert read_back(tmp_path, location["physicalLocation"]) == span.source.text[span.start : span.end]
         named = [logical["fullyQualifiedName"] for logical in location.get("logicalLocations", [])]
         assert named == ([span.pointer] if span.pointer else [])
         assert (result["ruleId"], result["level"]) == (diagnostic.code, diagnostic.severity)
         assert result["message"]["text"].startswith(diagnostic.message[:20].replace("](", "]\\("))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["two words.json", "100%25.json", "für & mich#1?.json", "日本/ü.json", "a:b.json", "<x>.json", os.fsdecode(b"\xff.json")],
+NAMES = (
+    "two words.json", "100%25.json", "für & mich#1?.json", "日本/ü.json", "a:b.json", "<x>.json", os.fsdecode(b"\xff.json"),
 )  # fmt: skip
-def test_names_of_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The URI of a relative and of an absolute path leads back to the file."""
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "newline"),
+    [*((name, "utf-8", "\n") for name in NAMES), *(("seed.json", *form) for form in (
+        ("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")))],
+)  # fmt: skip
+def test_places_lead_back_to_the_file(
+    name: str, encoding: str, newline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a relative and an absolute path; no byte order mark, line break or emoji moves a column."""
     monkeypatch.chdir(tmp_path)
     Path(name).parent.mkdir(exist_ok=True)
-    write_json(Path(name), small_seed(output=["N", "NOPE"]))
+    seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
+    Path(name).write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
     for path in (name, str(tmp_path / name)):
         (result,) = results_of(*analyse(path).diagnostics)
-        assert read_back(tmp_path, result["locations"][0]["physicalLocation"]) == '"NOPE"'
+        location = result["locations"][0]["physicalLocation"]
+        assert (location["region"]["startLine"], read_back(tmp_path, location)) == (2, '"NOPE"')
 
 
-@pytest.mark.parametrize(("encoding", "newline"), [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-8-sig", "\r\n")])
-def test_byte_order_marks_and_line_breaks(encoding: str, newline: str, tmp_path: Path) -> None:
-    """Neither of them moves a column, nor do characters outside of the basic plane."""
-    path = tmp_path / "seed.json"
-    seed = json.dumps(small_seed(description="🍜🍜", output=["N", "NOPE"]), ensure_ascii=False)
-    path.write_text(seed.replace(', "output"', ',\n"output"'), encoding=encoding, newline=newline)
-    (result,) = results_of(*analyse(path).diagnostics)
-    location = result["locations"][0]["physicalLocation"]
-    assert location["region"]["startLine"] == 2
-    assert read_back(tmp_path, location) == '"NOPE"'
-
-
-def test_a_seed_in_memory() -> None:
+def test_a_seed_in_memory_and_nothing_to_report() -> None:
+    """A run without results has an empty list, by which services close earlier alerts."""
     (result,) = results_of(*analyse(small_seed(output=["N", "NOPE"])).diagnostics)
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "%3Cseed%3E"
-
-
-def test_nothing_found() -> None:
-    """A run without results has an empty list, by which services close earlier alerts."""
     (run,) = log_of()["runs"]
     assert (run["results"], run["tool"]["driver"]["rules"]) == ([], [])
 
 
-# --- rules
-
-
 def test_every_rule_is_described() -> None:
     """Each code has a name, a summary, a text and a page."""
-    place = Span(Source("seed.json", "{}"), 0, 2)
-    diagnostics = [Diagnostic(code, entry.severity, "m", place, "h") for code, entry in CODES.items()]
+    diagnostics = [Diagnostic(code, entry.severity, "m", PLACE, "h") for code, entry in CODES.items()]
     (run,) = log_of(*diagnostics)["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == sorted(CODES)
     for rule in rules:
+        code, summary, text = rule["id"], rule["shortDescription"]["text"], rule["fullDescription"]["text"]
         assert re.fullmatch(r"([A-Z][a-z0-9]*)+", rule["name"])
-        assert rule["fullDescription"]["text"] == rule["help"]["text"] == read_explanation(rule["id"])
-        assert rule["help"]["markdown"] == read_page(rule["id"])
-        assert rule["defaultConfiguration"] == {"level": CODES[rule["id"]].severity}
-        summary = rule["shortDescription"]["text"]
-        assert rule["fullDescription"]["text"].startswith(summary)
-        assert summary.endswith((".", "?", "!"))
-        assert len(summary) <= 250
-
-
-# --- messages
+        assert text == rule["help"]["text"] == read_explanation(code)
+        assert rule["help"]["markdown"] == read_page(code)
+        assert rule["defaultConfiguration"] == {"level": CODES[code].severity}
+        assert text.startswith(summary)
+        assert re.fullmatch(r".{,249}[.?!]", summary)
 
 
 @pytest.mark.parametrize(
     ("written", "escaped"),
-    [
-        ("write `{0}`", "write `{{0}}`"),
-        ('write {">=": 2020}', 'write {">=": 2020}'),
-        ("no key `[here](https://example.org)`", "no key `[here]\\(https://example.org)`"),
-    ],
-)
+    [("write `{0}`", "write `{{0}}`"), ('write {">=": 2020}', 'write {">=": 2020}'),
+     ("no key `[here](https://example.org)`", "no key `[here]\\(https://example.org)`")],
+)  # fmt: skip
 def test_text_of_a_seed_is_no_markup(written: str, escaped: str) -> None:
     """A viewer finds neither a placeholder nor a link in a message; text to type stays as it is."""
-    diagnostic = Diagnostic("FS501", "error", written, Span(Source("seed.json", "{}"), 0, 2), "help")
-    (result,) = results_of(diagnostic)
+    (result,) = results_of(Diagnostic("FS501", "error", written, PLACE, "help"))
     assert result["message"]["text"] == f"{escaped}\nhelp"
-
-
-# --- fingerprints
 
 
 def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
@@ -213,9 +186,6 @@ def test_equal_problems_have_fingerprints_of_their_own() -> None:
     assert first == third != second
 
 
-# --- fixes
-
-
 def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The problem is gone after the replacement that the fix states."""
     monkeypatch.chdir(tmp_path)
@@ -234,17 +204,13 @@ def test_fixes_fix_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_only_safe_suggestions_are_fixes() -> None:
-    place = Span(Source("seed.json", '{"a": 1}'), 1, 4)
     for suggestion in (None, Suggestion("h", '"b"', "unsafe"), Suggestion("h", '"b"', "display")):
-        (result,) = results_of(Diagnostic("FS501", "error", "m", place, "h", suggestion))
+        (result,) = results_of(Diagnostic("FS501", "error", "m", PLACE, "h", suggestion))
         assert "fixes" not in result
-    (result,) = results_of(Diagnostic("FS501", "error", "m", place, "h", Suggestion("h", '"b"')))
+    (result,) = results_of(Diagnostic("FS501", "error", "m", PLACE, "h", Suggestion("h", '"b"')))
     (replacement,) = result["fixes"][0]["artifactChanges"][0]["replacements"]
-    assert replacement["insertedContent"] == {"text": '"b"'}
-    assert (replacement["deletedRegion"]["startColumn"], replacement["deletedRegion"]["endColumn"]) == (2, 5)
-
-
-# --- the command
+    region = replacement["deletedRegion"]
+    assert (replacement["insertedContent"], region["startColumn"], region["endColumn"]) == ({"text": '"b"'}, 2, 5)
 
 
 def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
@@ -258,8 +224,7 @@ def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
     assert [*VALIDATOR.iter_errors(log)] == []
     (run,) = log["runs"]
     driver = run["tool"]["driver"]
-    assert (driver["name"], driver["version"]) == ("formulaseed", __version__)
-    assert run["columnKind"] == "unicodeCodePoints"
+    assert (driver["name"], driver["version"], run["columnKind"]) == ("formulaseed", __version__, "unicodeCodePoints")
     uris = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]]
     assert [uri for uri in uris if not uri.startswith("file:")] == ["a.json", "b.json"]
 
@@ -267,6 +232,5 @@ def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
 def test_the_command_for_a_sound_and_for_a_missing_file(tmp_path: Path) -> None:
     path = write_json(tmp_path / "a.json", small_seed())
     for file, status in ((path, 0), (tmp_path / "no.json", 2)):
-        outcome = formulaseed("check", file, "--format", "sarif")
-        assert outcome.status == status
-        assert [*VALIDATOR.iter_errors(json.loads(outcome.out))] == []
+        outcome = command("check", file, "--format", "sarif")
+        assert (outcome.status, [*VALIDATOR.iter_errors(json.loads(outcome.out))]) == (status, [])

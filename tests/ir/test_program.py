@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from formulaseed import limits
 from formulaseed.documents import analyse, load_seed
 from formulaseed.language.intervals import Range
@@ -12,25 +13,19 @@ from formulaseed.language.types import INTEGER, NUMBER, STRING, Base
 Json = dict[str, Any]
 
 SEED: Json = {
-    "task_name": "T",
-    "version": "3",
-    "description": "What it is for",
-    "filter": {"keywords": ["nut", "allergy"]},
+    "task_name": "T", "version": "3", "description": "What it is for", "filter": {"keywords": ["nut", "allergy"]},
     "review_handling": {"max_length": 900, "strategy": "truncate_head"},
     "parameters": {
         "LEAST": {"type": "integer", "default": 2, "minimum": 1, "maximum": 9, "description": "how many"},
         "SHARE": {"type": "number", "default": 1, "maximum": 2.5},
-        "ANY": {"type": "integer", "default": 1},
-        "ABOVE": {"type": "number", "default": 1, "minimum": -1},
+        "ANY": {"type": "integer", "default": 1}, "ABOVE": {"type": "number", "default": 1, "minimum": -1},
     },
     "context": [{"name": "tier", "type": "integer", "nullable": True, "description": "the price"}],
     "extract": {
         "passes": 3,
         "fields": [
-            {
-                "name": "mood", "type": "enum", "values": {"calm": "at ease", "angry": "not"}, "description": "how",
-                "default": "calm", "evidence": True,
-            },
+            {"name": "mood", "type": "enum", "values": {"calm": "at ease", "angry": "not"}, "description": "how",
+             "default": "calm", "evidence": True},
             {"name": "note", "type": "string"},
         ],
         "meta": [{"name": "age", "type": "number", "description": "in years"}],
@@ -51,11 +46,10 @@ def parts(node: Any) -> tuple[Any, ...]:
 def test_a_program_carries_what_the_seed_says() -> None:
     program = load_seed(SEED).program
     assert (program.task_name, program.version, program.description) == ("T", "3", "What it is for")
-    assert program.keywords == ("nut", "allergy")
-    assert program.review_handling is not None
-    assert parts(program.review_handling) == (900, "truncate_head")
-    assert program.passes == 3
+    assert (program.keywords, program.passes) == (("nut", "allergy"), 3)
     assert program.output == ("N", "P_LEAST", "P_SHARE", "P_ANY", "P_ABOVE")
+    assert parts(program.review_handling) == (900, "truncate_head")
+    assert load_seed({key: SEED[key] for key in SEED if key != "review_handling"}).program.review_handling is None
     mood, note = program.fields
     assert (mood.name, mood.description, mood.default, mood.evidence) == ("mood", "how", "calm", True)
     assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
@@ -76,41 +70,25 @@ def test_declared_inputs_stand_behind_those_of_yelp() -> None:
     assert {(field.name, field.description) for field in program.context} > {("stars", ""), ("is_open", "")}
 
 
-def test_no_review_handling_is_none() -> None:
-    without = {key: value for key, value in SEED.items() if key != "review_handling"}
-    assert load_seed(without).program.review_handling is None
-
-
 def test_parameters_lie_in_their_bounds() -> None:
-    found = {step.name: step.range for step in load_seed(SEED).program.steps}
-    assert found["P_LEAST"] == Range(1.0, 9.0)
-    assert found["P_SHARE"] == Range(-limits.INPUT_MAX, 2.5)
-    assert found["P_ANY"] == Range(-float(limits.INTEGER_MAX), float(limits.INTEGER_MAX))
-    assert found["P_ABOVE"] == Range(-1.0, limits.INPUT_MAX)
-
-
-def filters(number: int, values: int, more: int) -> Json:
-    """Filters that all use one with a list of values, and a last one that uses them all and makes more comparisons."""
-    listed = {"name": "F0", "op": "define_filter", "where": {"meta.year": {"in": list(range(values))}}}
-    others = [{"name": f"F{i}", "op": "define_filter", "where": {"$F0": True}} for i in range(1, number)]
-    last = {f"$F{i}": True for i in range(number)} | dict.fromkeys(["meta.useful", "meta.funny", "meta.cool"][:more], 1)
-    compute = [listed, *others, {"name": "ALL", "op": "define_filter", "where": last}]
-    return {
-        "task_name": "T",
-        "extract": {"fields": []},
-        "compute": [*compute, {"name": "N", "op": "count", "where": {"$ALL": True}}],
-        "output": ["N"],
+    assert {step.name: step.range for step in load_seed(SEED).program.steps[1:]} == {
+        "P_LEAST": Range(1.0, 9.0),
+        "P_SHARE": Range(-limits.INPUT_MAX, 2.5),
+        "P_ANY": Range(-float(limits.INTEGER_MAX), float(limits.INTEGER_MAX)),
+        "P_ABOVE": Range(-1.0, limits.INPUT_MAX),
     }
 
 
-def test_filters_have_as_many_terms_as_the_limit() -> None:
-    """Those of the filters that one uses are counted wherever it uses them: 10 times 499, or 50 times 100."""
+@pytest.mark.parametrize(("number", "values", "more", "terms"), [(10, 496, 3, None), (50, 97, 0, 5001)])
+def test_filters_have_as_many_terms_as_the_limit(number: int, values: int, more: int, terms: int | None) -> None:
+    """Those of a filter that others use are counted wherever they use it: 10 times 499, or 50 times 100."""
     assert limits.FILTER_SIZE == 5000
-    assert reported(filters(10, 496, 3)) == []
-    assert reported(filters(50, 97, 0)) == [
-        ("with the filters that it uses, `ALL` has 5001 terms, more than 5000", "use fewer filters inside one another")
-    ]
-
-
-def reported(seed: Json) -> list[tuple[str, str]]:
-    return [(d.message, str(d.help)) for d in analyse(seed).diagnostics if d.code == "FS510"]
+    filters = {"F0": {"meta.year": {"in": list(range(values))}}, **{f"F{i}": {"$F0": True} for i in range(1, number)}}
+    tests = dict.fromkeys(["meta.useful", "meta.funny", "meta.cool"][:more], 1)
+    filters["ALL"] = {f"${name}": True for name in filters} | tests
+    steps: list[Json] = [{"name": name, "op": "define_filter", "where": where} for name, where in filters.items()]
+    steps.append({"name": "N", "op": "count", "where": {"$ALL": True}})
+    diagnostics = analyse({"task_name": "T", "extract": {"fields": []}, "compute": steps, "output": ["N"]}).diagnostics
+    message = f"with the filters that it uses, `ALL` has {terms} terms, more than 5000"
+    expected = [(message, "use fewer filters inside one another")] if terms else []
+    assert [(d.message, d.help) for d in diagnostics if d.code == "FS510"] == expected

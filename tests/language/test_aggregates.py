@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Sequence
+from functools import partial
 from operator import mul
 from pathlib import Path
 from typing import Any
@@ -40,28 +41,31 @@ PRODUCT = AggregateFunction(
 )  # fmt: skip
 
 
-def seed_of(step: dict[str, Any], kind: str, *more: dict[str, Any]) -> dict[str, Any]:
-    """A seed with one field `x` of a type, and a step."""
-    declared: dict[str, Any] = {"name": "x", "type": kind}
-    if kind in ("integer", "number"):
-        declared |= {"minimum": -10, "maximum": 10, "default": 0}
-    if kind == "enum":
-        declared["values"] = ["a", "b", "c"]
-    fields = [declared, {"name": "counted", "type": "boolean", "default": False}]
-    return {"task_name": "T", "extract": {"fields": fields}, "compute": [step, *more], "output": [step["name"]]}
+def seed_of(kind: str, *steps: dict[str, Any]) -> dict[str, Any]:
+    """Return a seed with one field `x` of a type, and steps, each of which is returned."""
+    bounds = {"minimum": -10, "maximum": 10, "default": 0} if kind in ("integer", "number") else {}
+    values = {"values": ["a", "b", "c"]} if kind == "enum" else {}
+    fields = [{"name": "x", "type": kind, **bounds, **values}, {"name": "counted", "type": "boolean", "default": False}]
+    output = [step["name"] for step in steps]
+    return {"task_name": "T", "extract": {"fields": fields}, "compute": [*steps], "output": output}
 
 
 def rows_of(operands: Sequence[Value]) -> list[dict[str, Any]]:
-    """Rows with these values of `x`, and between them some that `where` leaves out."""
+    """Return rows with these values of `x`, and between them some that `where` leaves out."""
+    extractions = [{"counted": counted, "x": operand} for operand in operands for counted in (True, False)]
     return [
-        {"review_id": f"r{place}", "extraction": {"counted": counted} | ({} if operand is None else {"x": operand})}
-        for place, (operand, counted) in enumerate(pair for each in operands for pair in ((each, True), (each, False)))
+        {"review_id": f"r{place}", "extraction": {key: value for key, value in extraction.items() if value is not None}}
+        for place, extraction in enumerate(extractions)
     ]
 
 
 def kind_of(operands: Sequence[Value]) -> str:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "enum", type(None): "integer"}
     return kinds[type(operands[0])] if operands else "integer"
+
+
+def list_errors(seed: Any) -> list[str]:
+    return [d.code for d in check(seed) if d.severity == "error"]
 
 
 EXAMPLES = [(entry.name, *example) for entry in AGGREGATES.values() for example in entry.examples]
@@ -82,93 +86,80 @@ def step_of(entry: AggregateFunction, kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize(("name", "operands", "value"), EXAMPLES, ids=str)
 def test_the_examples_of_an_entry_hold_in_every_evaluator(name: str, operands: Sequence[Value], value: Value) -> None:
     """The module, the reference evaluator and the independent one compute what the entry says, of the same type."""
-    seed = seed_of(step_of(AGGREGATES[name], kind_of(operands)), kind_of(operands))
-    assert [d.message for d in check(seed) if d.severity == "error"] == []
-    rows = rows_of(operands)
+    kind, rows = kind_of(operands), rows_of(operands)
+    seed = seed_of(kind, step_of(AGGREGATES[name], kind))
     decimals = frozenset({"A"} if str(load_seed(seed).program.steps[0].ty) == "number" else ())
-    found = load_evaluator(seed).evaluate(rows, {})["A"]
-    assert found == value
-    assert reference_evaluate(seed, rows, {})["A"] == value
+    result = load_evaluator(seed).evaluate(rows, {})["A"]
+    assert result == reference_evaluate(seed, rows, {})["A"] == value
     assert Restaurant(seed, rows, {}, {}, decimals).values()["A"] == value
     if not AGGREGATES[name].keeps_integers:
-        assert type(found) is float
+        assert type(result) is float
 
 
 @pytest.mark.parametrize("name", AGGREGATES)
 def test_the_value_over_no_reviews(name: str) -> None:
     """Over none there is the entry's value, else the step's `default`; without either the use must be guarded."""
     entry = AGGREGATES[name]
-    seed = seed_of(step_of(entry, "integer"), "integer")
-    expected = -1 if entry.empty_value is None else entry.empty_value
-    assert load_evaluator(seed).evaluate([], {})["A"] == expected
-    assert reference_evaluate(seed, [], {})["A"] == expected
-    if "default" in entry.keys:
-        bare = seed_of({k: v for k, v in step_of(entry, "integer").items() if k != "default"}, "integer")
-        assert [d.code for d in check(bare) if d.severity == "error"] == ["FS507"]
+    step = step_of(entry, "integer")
+    seed = seed_of("integer", step)
+    expected = {"A": -1 if entry.empty_value is None else entry.empty_value}
+    assert load_evaluator(seed).evaluate([], {}) == reference_evaluate(seed, [], {}) == expected
+    if step.pop("default", None):
+        assert list_errors(seed) == ["FS507"]
 
 
 def test_evidence_has_the_rows_that_where_takes() -> None:
     """Whatever an aggregate makes of the rows, those that `where` takes went into it."""
     steps = [{**step_of(entry, "integer"), "name": f"A_{entry.name}"} for entry in AGGREGATES.values()]
-    seed = seed_of(steps[0], "integer", *steps[1:])
-    seed["output"] = [step["name"] for step in steps]
-    evidence = load_evaluator(seed).evidence(rows_of((1, 2)), {})
+    evidence = load_evaluator(seed_of("integer", *steps)).evidence(rows_of((1, 2)), {})
     assert evidence == {step["name"]: ["r0", "r2"] for step in steps}
 
 
 def test_null_is_no_value_of_a_distinct_count() -> None:
-    seed = seed_of({"name": "A", "op": "count_distinct", "field": "meta.user"}, "integer")
+    seed = seed_of("integer", {"name": "A", "op": "count_distinct", "field": "meta.user"})
     seed["extract"]["meta"] = [{"name": "user", "type": "string", "nullable": True}]
-    assert [d.message for d in check(seed) if d.severity == "error"] == []
     rows = [{"extraction": {}, "meta": {"user": user}} for user in ("ann", None, "bob", "ann")]
-    assert load_evaluator(seed).evaluate(rows, {}) == {"A": 2}
-    assert reference_evaluate(seed, rows, {})["A"] == 2
+    assert load_evaluator(seed).evaluate(rows, {}) == reference_evaluate(seed, rows, {}) == {"A": 2}
 
 
-def test_every_row_is_tested_though_the_result_is_known() -> None:
+@pytest.mark.parametrize(("op", "first"), [("any", 1), ("all", -1)])
+def test_every_row_is_tested_though_the_result_is_known(op: str, first: int) -> None:
     """`any` and `all` do not stop early: the first faulty row fails the step."""
-    for op, first in (("any", 1), ("all", -1)):
-        seed = seed_of({"name": "A", "op": op, "expr": "1 / extraction.x > 0"}, "integer")
-        for evaluate in (load_evaluator(seed).evaluate, lambda rows, c, seed=seed: reference_evaluate(seed, rows, c)):
-            with pytest.raises(Exception, match="division_by_zero"):
-                evaluate([{"extraction": {"x": first}}, {"extraction": {"x": 0}}], {})
+    seed = seed_of("integer", {"name": "A", "op": op, "expr": "1 / extraction.x > 0"})
+    for evaluate in (load_evaluator(seed).evaluate, partial(reference_evaluate, seed)):
+        with pytest.raises(Exception, match="division_by_zero"):
+            evaluate([{"extraction": {"x": first}}, {"extraction": {"x": 0}}], {})
 
 
 def test_an_aggregate_added_to_the_table_is_known_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checker, ranges, both evaluators, module, evidence, explanation, coverage, schemas and prompts read the one entry."""
-    seed = seed_of(step_of(PRODUCT, "integer"), "integer", {"name": "S", "op": "expr", "expr": "clamp(A, 0, 9)"})
-    seed["output"] = ["A", "S"]
-    assert next(d.code for d in check(seed) if d.severity == "error") == "FS504"
-    monkeypatch.setitem(AGGREGATES, "product", PRODUCT)
+    seed = seed_of("integer", step_of(PRODUCT, "integer"), {"name": "S", "op": "expr", "expr": "clamp(A, 0, 9)"})
+    assert list_errors(seed)[0] == "FS504"
     monkeypatch.setitem(OPERATIONS, "product", build_aggregate_operation(PRODUCT))
+    (problem,) = check(seed)  # an operation that names an aggregate that the table lacks computes nothing else instead
+    assert (problem.code, "KeyError" in problem.message) == ("FS901", True), problem
+    monkeypatch.setitem(AGGREGATES, "product", PRODUCT)
 
-    assert [d.message for d in check(seed) if d.severity == "error"] == []
+    assert list_errors(seed) == []
     step = load_seed(seed).program.steps[0]
     assert str(step.ty) == "integer"
     assert step.range is not None
     assert step.range.low < -1e300
     rows = rows_of((2, 3, 4))
-    for given, value in ((rows, 24), ([], 1)):
-        assert load_evaluator(seed).evaluate(given, {})["A"] == value
-        assert reference_evaluate(seed, given, {})["A"] == value
+    for some_rows, value in ((rows, 24), ([], 1)):
+        expected = {"A": value, "S": min(value, 9)}
+        assert load_evaluator(seed).evaluate(some_rows, {}) == reference_evaluate(seed, some_rows, {}) == expected
     text = compile_seed(load_seed(seed))
     assert "a *= x" in text
     assert '_finite(a, "A")' in text
-    assert load_evaluator(seed).evidence(rows, {}) == {"A": ["r0", "r2", "r4"]}
-    found = explain(seed, rows, {}, "b", output="S")
-    assert "the product of extraction.x over the 3 of 6 reviews that meet" in found.text
+    assert load_evaluator(seed).evidence(rows, {})["A"] == ["r0", "r2", "r4"]
+    explained = explain(seed, rows, {}, "b", output="S").text
+    assert "the product of extraction.x over the 3 of 6 reviews that meet" in explained
     assert {item.name for item in cover(seed, [{"business_id": "b", "context": {}, "rows": rows}]).items} >= {"A"}
     assert '"product"' in json.dumps(build_seed_schema())
     assert '"product"' in json.dumps(explanation_schema())
     assert "`product`" in system_prompt(SEED)
-    assert any("product" in each["properties"]["op"]["enum"] for each in wire.step_schema()["anyOf"])
-
-
-def test_an_operation_without_an_entry_is_no_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operation that names an aggregate that the table lacks computes nothing else instead."""
-    monkeypatch.setitem(OPERATIONS, "product", build_aggregate_operation(PRODUCT))
-    (found,) = check(seed_of(step_of(PRODUCT, "integer"), "integer"))
-    assert (found.code, "KeyError" in found.message) == ("FS901", True), found
+    assert any("product" in branch["properties"]["op"]["enum"] for branch in wire.step_schema()["anyOf"])
 
 
 _MAY_NAME = (
@@ -181,39 +172,31 @@ _MAY_NAME = (
 """The files that may distinguish these words."""
 
 
-def _named_in(node: ast.AST) -> list[str]:
-    """The strings that a comparison, a pattern or a dictionary distinguishes."""
+def list_distinguished_strings(node: ast.AST) -> list[str]:
+    """Return the strings that a comparison, a pattern or a dictionary distinguishes."""
+    parts: list[Any] = []
     match node:
-        case ast.Compare():
-            operands: list[ast.AST] = [node.left, *node.comparators]
-            parts = [
-                part
-                for each in operands
-                for part in (each.elts if isinstance(each, ast.Tuple | ast.Set | ast.List) else [each])
-            ]
-        case ast.MatchValue():
-            parts = [node.value]
-        case ast.Dict():
-            parts = [key for key in node.keys if key is not None]
-        case _:
-            return []
+        case ast.Compare(left, _, right):
+            parts = [part for operand in (left, *right) for part in (operand, *getattr(operand, "elts", ()))]
+        case ast.MatchValue(value):
+            parts = [value]
+        case ast.Dict(keys):
+            parts = keys
     return [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
 
 
+@pytest.mark.thorough
 def test_no_other_file_distinguishes_aggregates_by_name() -> None:
     """Nothing compares with the name of an aggregate, or maps from it, but the table and the readers of seeds."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE).as_posix()
-        if not place.startswith(_MAY_NAME):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found += [
-                f"{place}:{node.lineno}: {name}"
-                for node in ast.walk(tree)
-                for name in _named_in(node)
-                if name in AGGREGATES and isinstance(node, ast.expr | ast.pattern)
-            ]
-    assert found == []
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+    assert [
+        f"{name}:{node.lineno}: {string}"  # type: ignore[attr-defined]
+        for name, path in files.items()
+        if not name.startswith(_MAY_NAME)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for string in list_distinguished_strings(node)
+        if string in AGGREGATES
+    ] == []
 
 
 def test_the_docs_list_the_aggregates() -> None:

@@ -31,33 +31,32 @@ def formula(text: str) -> Json:
     return {"name": "RESULT", "op": "expr", "expr": text}
 
 
-def alternatives(number: int) -> str:
-    """Each of which shows that X is not 0, and each of which stands in another one."""
-    found = "param.X > 1"
-    for place in range(1, number):
-        found = f"param.X > {place + 1} or param.FLAG and ({found})"
-    return found
+def nest_alternatives(depth: int) -> str:
+    """Return alternatives, each of which shows that X is not 0, and each of which stands in another one."""
+    text = "param.X > 1"
+    for place in range(1, depth):
+        text = f"param.X > {place + 1} or param.FLAG and ({text})"
+    return text
+
+
+def list_alternatives(number: int) -> str:
+    return " or ".join(f"param.X == {value + 1}" for value in range(number))
 
 
 @pytest.mark.parametrize("depth", [1, 5, 50])
-def test_alternatives_in_alternatives(depth: int) -> None:
-    assert reported("FS604", formula(f"1 / param.X if {alternatives(depth)} else 0")) == []
-
-
-@pytest.mark.parametrize("number", [2, 50, 290])
-def test_alternatives_beside_one_another(number: int) -> None:
-    tests = " or ".join(f"param.X == {value + 1}" for value in range(number))
-    assert reported("FS604", formula(f"1 / param.X if {tests} else 0")) == []
+def test_alternatives_in_alternatives_and_beside_one_another(depth: int) -> None:
+    for tests in (nest_alternatives(depth), list_alternatives(depth * 6 - 4)):
+        assert reported("FS604", formula(f"1 / param.X if {tests} else 0")) == []
 
 
 def filters(number: int) -> list[Json]:
     """The last one holds where the minutes are not 0, as one of as many alternatives in one another shows."""
-    made: list[Json] = [{"name": "F0", "op": "define_filter", "where": {"extraction.minutes": {">": 0}}}]
+    steps: list[Json] = [{"name": "F0", "op": "define_filter", "where": {"extraction.minutes": {">": 0}}}]
     for place in range(number):
         neither = {"extraction.minutes": {"<=": place + 1}, f"$F{place}": False}
-        made.append({"name": f"G{place}", "op": "define_filter", "where": neither})
-        made.append({"name": f"F{place + 1}", "op": "define_filter", "where": {f"$G{place}": False}})
-    return made
+        steps.append({"name": f"G{place}", "op": "define_filter", "where": neither})
+        steps.append({"name": f"F{place + 1}", "op": "define_filter", "where": {f"$G{place}": False}})
+    return steps
 
 
 @pytest.mark.parametrize("depth", [1, 4, 30])
@@ -85,13 +84,12 @@ def test_unknown_names_get_suggestions_up_to_a_number() -> None:
 def test_the_first_of_very_many_problems_are_reported() -> None:
     """Each with its place; the last says how many others there are. What has errors that are not reported is no seed."""
     names = [" + ".join(f"UNKNOWN_{step}_{place}" for place in range(100)) for step in range(60)]
-    seed = tiny_seed(
-        compute=[{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(names)], output=["S0"]
-    )
-    found = check(seed)
-    assert len(found) == limits.DIAGNOSTICS + 1
-    assert (found[-1].code, found[-1].severity, found[-1].pointer) == ("FS510", "error", "/compute/50/expr")
-    assert re.fullmatch(r"1,0\d\d more problems after the first 5,000", found[-1].message)
+    steps = [{"name": f"S{n}", "op": "expr", "expr": text} for n, text in enumerate(names)]
+    diagnostics = check(tiny_seed(compute=steps, output=["S0"]))
+    assert len(diagnostics) == limits.DIAGNOSTICS + 1
+    last = diagnostics[-1]
+    assert (last.code, last.severity, last.pointer) == ("FS510", "error", "/compute/50/expr")
+    assert re.fullmatch(r"1,0\d\d more problems after the first 5,000", last.message)
     source, problems = Source("seed.json", "x" * 5001), Problems()
     for number in range(5001):
         code = "FS602" if number < 5000 else "FS201"

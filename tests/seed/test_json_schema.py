@@ -5,27 +5,26 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import blocks_of
 from formulaseed import load_seed
-from formulaseed.documents import analyse, compile_seed
+from formulaseed.documents import analyse, analyse_text, compile_seed
 from formulaseed.seed.json_schema import build_seed_schema
 from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonicalize, format_json
+from formulaseed.source.text import Source
 from formulaseed.testing import seeds
-from helpers import ROOT, SEEDS, formulaseed, tiny_seed, write_json
+from helpers import ROOT, SEEDS, command, places, tiny_seed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 Json = Any
 
-COMMITTED = ROOT / "grammar" / "formula-seed.schema.json"
-CASES = ROOT / "tests" / "cases"
 SCHEMA = build_seed_schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 
@@ -33,53 +32,6 @@ PLACED = {"FS008", "FS501", "FS502", "FS503", "FS504", "FS508", "FS511", "FS512"
 """Codes of which the schema sees every fault, and where: these are about keys and types of JSON."""
 SEEN = PLACED | {"FS505", "FS506"}
 """Codes of which it sees most: a condition that names another field, or what follows `else`, is beyond a schema."""
-
-SPECIFICATION: tuple[Json, ...] = (
-    {
-        "name": "IS_INCIDENT",
-        "op": "define_filter",
-        "extraction": {"account_type": "firsthand", "incident_severity": {"in": ["mild", "moderate", "severe"]}},
-    },
-    {
-        "name": "N_MILD",
-        "op": "count",
-        "where": {"extraction.incident_severity": "mild", "extraction.account_type": "firsthand"},
-    },
-    {"name": "N_RECENT", "op": "count", "where": {"$IS_INCIDENT": True, "meta.year": {">=": 2023}}},
-    {
-        "name": "TOTAL_WEIGHT",
-        "op": "sum",
-        "expr": "(5 - meta.stars) + log(meta.useful + 1)",
-        "where": {"$IS_INCIDENT": True},
-    },
-    {"name": "YEAR", "op": "max", "field": "meta.year", "where": {"$IS_INCIDENT": True}, "default": 2020},
-    {
-        "name": "CUISINE_MODIFIER",
-        "op": "lookup",
-        "source": "context.categories",
-        "table": {"Thai": 2.0, "Vietnamese": 1.8, "Chinese": 1.5, "Italian": 0.5, "Pizza": 0.5},
-        "match": "substring_max",
-        "default": 1.0,
-    },
-    {"name": "TRUST_SCORE", "op": "expr", "expr": "max(0.1, min(1.0, CUISINE_MODIFIER))"},
-    {"name": "BASE_RISK", "op": "const", "value": 2.0},
-    {
-        "name": "TRAJECTORY",
-        "op": "case",
-        "rules": [{"when": "N_MILD > 7", "then": 1.3}, {"when": "N_MILD < 3 and YEAR > 0", "then": 0.7}, {"else": 1.0}],
-    },
-    {
-        "name": "VERDICT",
-        "op": "case",
-        "source": "TRUST_SCORE",
-        "rules": [{"when": "< 4.0", "then": "Low Risk"}, {"when": "< 8.0", "then": "High"}, {"else": "Critical Risk"}],
-    },
-    *(
-        {"name": f"BY_{index}", "op": "count", "where": {"meta.year": test}}
-        for index, test in enumerate([2020, {"in": [1, 2]}, {">=": 1}, {">": 0}, {"<=": 10}, {"<": 2023}, {"!=": 3}])
-    ),
-)
-"""The specification's examples of steps and operators."""
 
 
 def find_refused(seed: Json) -> list[str]:
@@ -94,43 +46,29 @@ def list_codes(seed: Json) -> set[str]:
     return {d.code for d in analyse(seed).diagnostics if d.severity == "error"}
 
 
-def read_case(path: Path) -> str:
-    match = re.search(r"```json seed\n(.*?)\n```", path.read_text(encoding="utf-8"), re.S)
-    assert match
-    return match[1]
-
-
-def is_v2(path: Path) -> bool:
-    """Whether a case shows a seed that is JSON, and of the shape that the schema is about."""
-    if "```json seed\n" not in path.read_text(encoding="utf-8"):
-        return False
+def is_v2(text: str) -> bool:
+    """Return whether a text is JSON, and of the shape that the schema is about."""
     try:
-        return not is_v1(json.loads(read_case(path)))
+        return not is_v1(json.loads(text))
     except ValueError:
         return False
 
 
-GOOD = [path for path in sorted((CASES / "good").glob("*.md")) if is_v2(path)]
-BAD = [path for path in sorted((CASES / "bad").glob("*.md")) if is_v2(path)]
+def read_cases(folder: str) -> dict[str, str]:
+    """Return the texts of the seeds v2 of the good or the bad cases, by the name of the case."""
+    documents = {path.stem: blocks_of(path)[0] for path in sorted((ROOT / "tests" / "cases" / folder).glob("*.md"))}
+    return {name: block.body for name, block in documents.items() if block.kind == "json seed" and is_v2(block.body)}
 
 
-def find_parent(pointer: str) -> str:
-    return pointer.rpartition("/")[0]
-
-
-# --- the schema itself
+VALID = read_cases("good") | {path.parent.name: path.read_text(encoding="utf-8") for path in SEEDS}
+BAD = read_cases("bad")
 
 
 def test_the_schema_is_a_schema() -> None:
-    """It is valid against its metaschema, and every part of it is used."""
+    """It is valid against its metaschema, and every part of it is used; the repository holds it as `make generate` writes it."""
     Draft7Validator.check_schema(SCHEMA)
-    text = json.dumps(SCHEMA)
-    assert set(re.findall(r'"#/definitions/(\w+)"', text)) == set(SCHEMA["definitions"])
-
-
-def test_the_committed_schema_is_current() -> None:
-    """What the repository holds is what the compiler's tables give: run `make generate` after changing them."""
-    assert COMMITTED.read_text(encoding="utf-8") == format_json(SCHEMA)
+    assert set(re.findall(r'"#/definitions/(\w+)"', json.dumps(SCHEMA))) == set(SCHEMA["definitions"])
+    assert (ROOT / "grammar" / "formula-seed.schema.json").read_text(encoding="utf-8") == format_json(SCHEMA)
 
 
 def test_every_key_is_explained() -> None:
@@ -154,75 +92,43 @@ def test_every_key_is_explained() -> None:
 
 def test_every_operation_offers_its_keys() -> None:
     """Each operation has a branch of its own, with the keys that the compiler reads and no others."""
-    branches = {
-        branch["if"]["properties"]["op"]["const"]: branch["then"] for branch in SCHEMA["definitions"]["step"]["allOf"]
+    step = SCHEMA["definitions"]["step"]
+    branches = {branch["if"]["properties"]["op"]["const"]: branch["then"] for branch in step["allOf"]}
+    assert {name: set(branch["properties"]) for name, branch in branches.items()} == {
+        name: set(list_step_keys(operation)) for name, operation in OPERATIONS.items()
     }
-    assert set(branches) == set(OPERATIONS)
-    for name, branch in branches.items():
-        assert not branch["additionalProperties"]
-        assert set(branch["properties"]) == set(list_step_keys(OPERATIONS[name]))
-    offered = SCHEMA["definitions"]["step"]["properties"]["op"]["oneOf"]
-    assert [choice["const"] for choice in offered] == list(OPERATIONS)
+    assert not any(branch["additionalProperties"] for branch in branches.values())
+    assert [choice["const"] for choice in step["properties"]["op"]["oneOf"]] == list(OPERATIONS)
 
 
-# --- what it accepts
-
-
-@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-def test_tasks_are_valid(path: Path) -> None:
-    """Every seed of ours is as the schema says."""
-    assert find_refused(json.loads(path.read_text(encoding="utf-8"))) == []
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_good_cases_are_valid(path: Path) -> None:
-    """Every seed that is shown to compile is as the schema says."""
-    assert find_refused(json.loads(read_case(path))) == []
-
-
-def test_the_specifications_examples_are_valid() -> None:
-    """Each operation and operator, as the specification writes it."""
-    task = json.loads((ROOT / "tasks" / "g1a_v2" / "seed.json").read_text(encoding="utf-8"))
-    seed = {**task, "compute": list(SPECIFICATION), "output": ["VERDICT"]}
-    assert list_codes(seed) == set()
-    assert find_refused(seed) == []
+@pytest.mark.parametrize("text", VALID.values(), ids=VALID)
+def test_seeds_that_compile_are_valid(text: str) -> None:
+    """Those of the tasks and of the good cases."""
+    assert find_refused(json.loads(text)) == []
 
 
 @given(seeds())
 def test_random_seeds_are_valid(seed: Json) -> None:
-    """Whatever the compiler accepts, the schema accepts."""
     assert find_refused(seed) == []
 
 
-# --- what it refuses
-
-
-@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
-def test_bad_cases(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD)
+def test_bad_cases(text: str) -> None:
     """A fault of the structure is refused at its place; what the schema refuses, the compiler refuses too."""
-    (tmp_path / "seed.json").write_text(read_case(path), encoding="utf-8")
-    refused = set(find_refused(json.loads(read_case(path))))
-    diagnostics = analyse(tmp_path / "seed.json").diagnostics
-    if {d.code for d in diagnostics} & SEEN:
-        assert refused
+    refused = set(find_refused(json.loads(text)))
+    diagnostics = analyse_text(Source("seed.json", text)).diagnostics
+    assert refused or not {d.code for d in diagnostics} & SEEN
+    assert not refused or any(d.severity == "error" for d in diagnostics)
     foreign = {d.pointer for d in diagnostics if d.code == "FS511"}  # the schema does not look at what stands in these
     for diagnostic in diagnostics:
-        section = "/".join(diagnostic.pointer.split("/")[:2])
-        if diagnostic.code in PLACED and section not in foreign:
-            assert refused & {diagnostic.pointer, find_parent(diagnostic.pointer)}, (
-                diagnostic.code,
-                diagnostic.message,
-            )
-    if refused:
-        assert any(d.severity == "error" for d in diagnostics)
+        pointer = diagnostic.pointer
+        if diagnostic.code in PLACED and "/".join(pointer.split("/")[:2]) not in foreign:
+            assert refused & {pointer, pointer.rpartition("/")[0]}, (diagnostic.code, diagnostic.message)
 
 
 def test_each_structural_code_has_a_case() -> None:
     """The claim above is about every code that it lists."""
-    codes_in_cases = {
-        code for path in BAD for code in re.findall(r"^error\[(FS\d+)\]", path.read_text(encoding="utf-8"), re.M)
-    }
-    assert codes_in_cases >= SEEN
+    assert {d.code for text in BAD.values() for d in analyse_text(Source("seed.json", text)).diagnostics} >= SEEN
 
 
 _KEYS = st.sampled_from(
@@ -241,16 +147,9 @@ _VALUES = st.sampled_from(
 ).map(copy.deepcopy)  # fmt: skip
 
 
-def list_places(value: Json) -> Iterator[tuple[Json, Json]]:
-    if isinstance(value, dict | list):
-        for key in list(value) if isinstance(value, dict) else range(len(value)):
-            yield value, key
-            yield from list_places(value[key])
-
-
 def mutate(draw: st.DataObject, seed: Json) -> None:
     """Remove, rename, add or retype something, anywhere."""
-    holder, key = draw.draw(st.sampled_from(list(list_places(seed))))
+    holder, key = draw.draw(st.sampled_from(list(places(seed))))
     change = draw.draw(st.sampled_from(["remove", "rename", "add", "retype"]))
     if change == "remove":
         del holder[key]
@@ -275,43 +174,29 @@ def test_schema_and_compiler_agree_on_structure(seed: Json, data: st.DataObject)
         assert reported, refused
 
 
-# --- `$schema` in a seed
-
-
-def test_a_seed_may_name_the_schema(tmp_path: Path) -> None:
-    """`$schema` is for editors: the hash and the module stay, `fmt` keeps it, in front."""
+def test_a_seed_may_name_the_schema() -> None:
+    """`$schema`, a text, is for editors: the hash and the module stay, `fmt` keeps it, in front."""
     plain, named = tiny_seed(), {**tiny_seed(), "$schema": "../formula-seed.schema.json"}
     assert find_refused(named) == []
     assert load_seed(named).sha256 == load_seed(plain).sha256
     assert compile_seed(named) == compile_seed(plain)
     assert next(iter(canonicalize(named))) == "$schema"
-    path = write_json(tmp_path / "seed.json", named)
-    assert formulaseed("fmt", path).status == 0
-    assert next(iter(json.loads(path.read_text(encoding="utf-8")))) == "$schema"
+    assert list_codes({**plain, "$schema": 7}) == {"FS503"}
 
 
-def test_a_seed_names_the_schema_by_a_text() -> None:
-    """Anything but a text is refused, as for every other key."""
-    assert list_codes({**tiny_seed(), "$schema": 7}) == {"FS503"}
-
-
-# --- the command
-
-
-def test_the_command_prints_and_writes_the_schema(tmp_path: Path) -> None:
-    printed = formulaseed("schema")
-    assert (printed.status, json.loads(printed.out)) == (0, SCHEMA)
+def test_the_command_prints_writes_and_checks_the_schema(tmp_path: Path) -> None:
     path = tmp_path / "s.json"
-    assert formulaseed("schema", "--out", path).status == 0
-    assert path.read_text(encoding="utf-8") == printed.out
-    assert formulaseed("schema", "--check", path).out == f"{path}: current\n"
-
-
-def test_the_command_reports_a_stale_schema(tmp_path: Path) -> None:
-    path = tmp_path / "s.json"
+    for arguments, expected in (
+        ((), (0, format_json(SCHEMA))),
+        (("--out", path), (0, f"{path}\n")),
+        (("--check", path), (0, f"{path}: current\n")),
+        (("--check", tmp_path / "missing.json"), (2, "")),
+        (("--out", path / "s.json"), (2, "")),
+        (("--out", path, "--check", path), (2, "")),
+    ):
+        done = command("schema", *arguments)
+        assert (done.status, done.out) == expected
+    assert path.read_text(encoding="utf-8") == format_json(SCHEMA)
     path.write_text(format_json({**SCHEMA, "title": "Seed"}), encoding="utf-8")
-    stale = formulaseed("schema", "--check", path)
+    stale = command("schema", "--check", path)
     assert (stale.status, "stale" in stale.out) == (1, True)
-    assert formulaseed("schema", "--check", tmp_path / "missing.json").status == 2
-    assert formulaseed("schema", "--out", path / "s.json").status == 2
-    assert formulaseed("schema", "--out", path, "--check", path).status == 2

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from drafts import CONDITIONS, G1A, good_seed
 from formulaseed import check, load_evaluator
+from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.draft import wire
 from formulaseed.draft.conversion import assemble_draft, convert_draft
 from formulaseed.draft.prompts import SEED, system_prompt
@@ -45,27 +46,21 @@ def operation(monkeypatch: pytest.MonkeyPatch) -> OperationSpec:
 
 
 def seed_of(*steps: object, output: str) -> dict[str, Any]:
-    return {
-        "task_name": "Extended",
-        "extract": {"fields": [{"name": "severity", "type": "enum", "values": ["mild", "severe"]}]},
-        "compute": [
-            {"name": "N", "op": "count"},
-            {"name": "N_MILD", "op": "count", "where": {"extraction.severity": "mild"}},
-            {"name": "N_SEVERE", "op": "count", "where": {"extraction.severity": "severe"}},
-            *steps,
-        ],
-        "output": [output],
-    }
+    counts = [{"name": name, "op": "count"} for name in ("N", "N_MILD", "N_SEVERE")]
+    return {"task_name": "Extended", "extract": {"fields": []}, "compute": [*counts, *steps], "output": [output]}
+
+
+def list_errors(seed: Any) -> list[Diagnostic]:
+    return [d for d in check(seed) if d.severity == "error"]
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_the_example_of_an_operation_is_a_step(name: str) -> None:
-    """Each example compiles as it is, apart from warnings."""
     example = OPERATIONS[name].example
     count = {"name": "N_MATCHING", "op": "count", "where": {f"${example['name']}": True}}
     steps = [example, count] if name == "define_filter" else [example]
     output = "N_MATCHING" if name == "define_filter" else str(example["name"])
-    assert [d.message for d in check(seed_of(*steps, output=output)) if d.severity == "error"] == []
+    assert list_errors(seed_of(*steps, output=output)) == []
 
 
 def operations_table() -> str:
@@ -79,32 +74,28 @@ def operations_table() -> str:
 
 
 def test_the_docs_have_the_table() -> None:
-    """docs/seeds.md shows each operation as the table has it."""
     assert operations_table() in (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
 
 
 def test_an_operation_added_to_the_table_is_known_everywhere(operation: OperationSpec) -> None:
     """It is read, checked, compiled and evaluated, and is in the JSON Schema, the drafting schema and prompt, and the docs."""
     seed = seed_of(operation.example, output="HAS_LOW")
-    errors = [d for d in check(seed) if d.severity == "error"]
-    assert errors == []
-    rows = [{"extraction": {"severity": "mild"}, "meta": {"stars": stars}} for stars in (5.0, 2.0)]
+    assert list_errors(seed) == []
+    rows = [{"meta": {"stars": stars}} for stars in (5.0, 2.0)]
     for some_rows, value in (([], 0), (rows[:1], 0), (rows, 1)):
         assert load_evaluator(seed).evaluate(some_rows, {}) == {"HAS_LOW": value}
         assert reference_evaluate(seed, some_rows, {})["HAS_LOW"] == value
 
-    wrong = seed_of(
-        {"name": "X", "op": "is_there", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}, output="X"
-    )
-    assert [d.code for d in check(wrong) if d.severity == "error"] == ["FS501", "FS204", "FS504"]
-    (missing,) = [d for d in check(seed_of({"name": "X", "op": "is_there"}, output="X")) if d.severity == "error"]
+    wrong = [{"name": "X", "op": "is_there", "were": {"meta.satrs": 1}}, {"name": "Y", "op": "exists_one"}]
+    assert [d.code for d in list_errors(seed_of(*wrong, output="X"))] == ["FS501", "FS204", "FS504"]
+    (missing,) = list_errors(seed_of({"name": "X", "op": "is_there"}, output="X"))
     assert (missing.code, missing.help) == ("FS502", 'add "where": {"meta.stars": {"<": 3}}')
 
     validator = Draft7Validator(build_seed_schema())
     assert validator.is_valid(seed)
     assert not validator.is_valid(seed_of({"name": "X", "op": "is_there", "expr": "1"}, output="X"))
-    assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in operations_table()
-    assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in system_prompt(SEED)
+    for table in (operations_table(), system_prompt(SEED)):
+        assert "| `is_there` | `where` | 1 if a review matches, else 0. |" in table
     assert any("is_there" in branch["properties"]["op"]["enum"] for branch in wire.step_schema()["anyOf"])
     condition = {"subject": "meta.stars", "test": "<", "values": [3]}
     answer = {**good_seed(), "steps": [{"name": "HAS_LOW", "op": "is_there", "where": [condition], "sources": [1]}]}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from formulaseed.testing.comparing import raise_step
 from formulaseed.testing.naming import Failed
 from formulaseed.testing.properties import property_tests
 from guarded_formulas import guarded_seeds
-from helpers import ROOT, TASKS, assert_black_unchanged, formulaseed, tiny_seed, write_json
+from helpers import ROOT, TASKS, assert_black_unchanged, command, formulaseed, tiny_seed, write_json
 from hostile_corpus import Entry, entries
 from hypothesis import HealthCheck, Phase, given, settings
 
@@ -41,27 +39,20 @@ settings.register_profile(
 )
 
 
-@contextlib.contextmanager
-def use_profile(name: str) -> Iterator[None]:
-    """Run the tests in this context with a profile of Hypothesis."""
-    previous = settings.get_current_profile_name()
-    settings.load_profile(name)
-    try:
-        yield
-    finally:
-        settings.load_profile(previous)
-
-
 def find_failures(seed: Path, module: Path, profile: str) -> dict[str, str]:
     """Run all tests of a module, and return the message of each by its name; a test that passes has an empty one."""
     failures: dict[str, str] = {}
-    with use_profile(profile):
+    previous = settings.get_current_profile_name()
+    settings.load_profile(profile)
+    try:
         for name, test in property_tests(load_seed(seed), Evaluator(module_from_file(module))).items():
             failures[name] = ""
             try:
                 test()
             except Failed as failure:
                 failures[name] = str(failure)
+    finally:
+        settings.load_profile(previous)
     return failures
 
 
@@ -106,36 +97,26 @@ V1: Json = {
 """Sums of floats inside formulas, which no step has as its value, and sums that depend on other ones."""
 
 
-# --- for sound modules
-
-
 def test_the_committed_tests_are_current() -> None:
     """They are what their seeds compile to, to the byte, and those of the specification's example are among them."""
-    committed = sorted((ROOT / "generated" / "tests").glob("test_*.py"))
-    seeds = [f"tasks/{path.stem.removeprefix('test_')}/seed.json" for path in committed]
-    done = formulaseed("compile", "--check", *seeds, "--tests", "generated/tests")
-    assert done.status == 0, done.out
-    assert "generated/tests/test_g1a_v2.py: current\n" in done.out
+    committed = {path.stem.removeprefix("test_"): path for path in (ROOT / "generated" / "tests").glob("test_*.py")}
+    assert "g1a_v2" in committed
+    for name, path in committed.items():
+        source = compile_tests(load_seed(TASKS / name / "seed.json"), path, ROOT / "generated" / f"{name}.py")
+        assert path.read_text(encoding="utf-8") == source
 
 
 AWKWARD = {
     "a step that fails, parameters": tiny_seed(
-        properties=[{"increasing": "SHARE", "in": "N_GOOD"}, {"decreasing": "SHARE", "in": "N"}]
-    ),
+        properties=[{"increasing": "SHARE", "in": "N_GOOD"}, {"decreasing": "SHARE", "in": "N"}]),
     "values that may be missing": claims({"increasing": "SCORE", "in": "WORST"}),
     "sums inside formulas": V1,
     "names of Python and of the tests": {
-        "task_name": "class",
-        "extract": {"fields": []},
-        "compute": [
-            {"name": "error", "op": "count"},
-            {"name": "MODULE", "op": "expr", "expr": "error * 2"},
-            {"name": "module", "op": "expr", "expr": "MODULE + 1"},
-        ],
-        "output": ["error", "MODULE", "module"],
-        "properties": [{"increasing": "module", "in": "error"}, {"increasing": "MODULE", "in": "error"}],
-    },
-}
+        "task_name": "class", "extract": {"fields": []}, "output": ["error", "MODULE", "module"],
+        "compute": [{"name": "error", "op": "count"}, {"name": "MODULE", "op": "expr", "expr": "error * 2"},
+                    {"name": "module", "op": "expr", "expr": "MODULE + 1"}],
+        "properties": [{"increasing": "module", "in": "error"}, {"increasing": "MODULE", "in": "error"}]},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", AWKWARD.values(), ids=AWKWARD)
@@ -152,8 +133,6 @@ def test_the_modules_of_random_seeds_pass(tmp_path_factory: pytest.TempPathFacto
     """Bounds that are too narrow, or sums that are compared too strictly, would show."""
     assert not any(compile_and_test(tmp_path_factory.mktemp("random"), seed, "short").values())
 
-
-# --- planted bugs
 
 BUGS = {
     "a weight": ("n_negative * 0.2", "n_negative * 0.3", "agreement"),
@@ -196,17 +175,14 @@ def test_the_default_profile(project: Path) -> None:
     """As users run it: a bug is shown with the smallest restaurant and the steps that differ, and the other tests pass."""
     plant(project, "a threshold")
     (project / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "generated/tests"]
-    paths = os.pathsep.join(sys.path)
-    environment = {**{name: value for name, value in os.environ.items() if name != "CI"}, "PYTHONPATH": paths}
-    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    arguments = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "generated/tests"]
+    variables = {name: value for name, value in os.environ.items() if name != "CI"}
+    environment = {**variables, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(arguments, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert "1 failed, 2 passed" in done.stdout
     for line in ("  rows: [", '  module: {"VERDICT": "Low Risk"}\n', '  reference: {"VERDICT": "High Risk"}\n'):
         assert f"\n{line}" in done.stdout
     assert "Traceback" not in done.stdout
-
-
-# --- claims
 
 
 def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
@@ -214,9 +190,8 @@ def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
     true = [("increasing", "SCORE", "N_SEVERE"), ("decreasing", "SCORE", "N_MILD"), ("increasing", "SHARE", "N_SEVERE"),
             ("increasing", "SCORE", "TRUST")]  # fmt: skip
     false = [("increasing", "SCORE", "N_MILD"), ("decreasing", "SCORE", "N_SEVERE")]
-    failures = compile_and_test(
-        tmp_path, claims(*({way: step, "in": name} for way, step, name in true + false)), "shrunk"
-    )
+    seed = claims(*({way: step, "in": name} for way, step, name in true + false))
+    failures = compile_and_test(tmp_path, seed, "shrunk")
     refuted = {
         "SCORE-increasing-in-N_MILD": ("SCORE falls when N_MILD grows by 1", '"N_MILD": 1', '"SCORE": 0.0'),
         "SCORE-decreasing-in-N_SEVERE": ("SCORE rises when N_SEVERE grows by 1", '"N_SEVERE": 1', '"SHARE": 1.0'),
@@ -234,25 +209,18 @@ def test_raising_a_step_changes_what_uses_it() -> None:
     seed = load_seed(claims())
     row = {"extraction": {"severity": "severe"}, "meta": {"stars": 1}}
     change = raise_step(seed, Restaurant([row], {}, {}), "N_SEVERE", 2)
-    moved = {name for name, value in change.before.items() if change.after[name] != value}
-    assert moved == {"N_SEVERE", "SHARE", "TRUST", "SCORE"}
-    assert change.after["N_SEVERE"] == 3
-    assert change.rises("SCORE")
-    assert change.falls("TRUST")
-    assert not change.rises("N")
-    trust = raise_step(seed, Restaurant([row], {}, {}), "TRUST", 100.0)
-    assert trust.after["TRUST"] == 1.0
+    moved = {name: change.after[name] for name, value in change.before.items() if change.after[name] != value}
+    assert (moved.keys(), moved["N_SEVERE"]) == ({"N_SEVERE", "SHARE", "TRUST", "SCORE"}, 3)
+    assert (change.rises("SCORE"), change.falls("TRUST"), change.rises("N")) == (True, True, False)
+    assert raise_step(seed, Restaurant([row], {}, {}), "TRUST", 100.0).after["TRUST"] == 1.0
     assert raise_step(seed, Restaurant([{**row, "extraction": {"severity": "none"}}], {}, {}), "WORST", 1.0) == ({}, {})
     assert raise_step(seed, Restaurant([], {}, {}), "N_SEVERE", 1) == ({}, {}), "without rows `SHARE` has no value"
 
 
 def test_properties_survive_migration(tmp_path: Path) -> None:
     out = tmp_path / "new.json"
-    assert formulaseed("migrate", write_json(tmp_path / "old.json", V1), "--out", out).status == 0
+    assert command("migrate", write_json(tmp_path / "old.json", V1), "--out", out).status == 0
     assert json.loads(out.read_text(encoding="utf-8"))["properties"] == V1["properties"]
-
-
-# --- what the file contains
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
@@ -273,14 +241,8 @@ def test_hostile_paths_are_literals(tmp_path: Path) -> None:
         loaded = load_seed(write_json(folder / 's""".json', tiny_seed()))
         source = compile_tests(loaded, tmp_path / "test_it.py", tmp_path / "it.py")
         assert_black_unchanged(source)
-        docstring, _, assignment = ast.parse(source).body
-        assert isinstance(docstring, ast.Expr)
-        assert isinstance(assignment, ast.Assign)
-        assert isinstance(assignment.value, ast.Call)
-        assert [ast.literal_eval(path) for path in assignment.value.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
-
-
-# --- the command
+        call = ast.parse(source).body[2].value  # type: ignore[attr-defined]
+        assert [ast.literal_eval(path) for path in call.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
 
 
 def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
@@ -288,21 +250,19 @@ def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     (tmp_path / "tasks").mkdir()
     seed = write_json(tmp_path / "tasks" / "seed.json", tiny_seed())
     out = tmp_path / "out"
-    command = ("compile", seed, "--out", out, "--tests", out / "tests")
+    arguments = ("compile", seed, "--out", out, "--tests", out / "tests")
     tests = out / "tests" / "test_tiny_1.py"
     missing = f"{tests}: missing; run `formulaseed compile {seed} --out {out} --tests {tests.parent}`\n"
-    assert formulaseed(*command, "--check").out.endswith(missing)
-    assert formulaseed(*command).out == f"{out / 'tiny_1.py'}\n{tests}\n"
+    assert command(*arguments, "--check").out.endswith(missing)
+    assert command(*arguments).out == f"{out / 'tiny_1.py'}\n{tests}\n"
     source = tests.read_bytes()
     assert source.endswith(b'test_tiny_1 = seed_tests(__file__, "../../tasks/seed.json", "../tiny_1.py")\n')
     tests.unlink()
-    relative = ("compile", "seed.json", "--out", "../out", "--tests", "../out/tests")
-    assert formulaseed(*relative, cwd=seed.parent).status == 0
-    assert tests.read_bytes() == source
-    assert formulaseed(*command, "--check").status == 0
+    assert command("compile", "seed.json", "--out", "../out", "--tests", "../out/tests", cwd=seed.parent).status == 0
+    assert (tests.read_bytes(), command(*arguments, "--check").status) == (source, 0)
     tests.write_text("def test_mine(): pass\n")
-    assert formulaseed(*command, "--check").status == 1
-    done = formulaseed(*command)
+    assert command(*arguments, "--check").status == 1
+    done = command(*arguments)
     assert (done.status, tests.read_text()) == (2, "def test_mine(): pass\n")
     assert "not overwritten: it is not a file that formulaseed generated" in done.err
 
@@ -311,6 +271,5 @@ def test_requests_and_a_seed_that_is_no_file_have_no_tests(tmp_path: Path) -> No
     """Nor has --stdout."""
     for file, text in (("examples/requests.jsonl", b""), ("-", json.dumps(tiny_seed()).encode())):
         done = formulaseed("compile", file, "--out", tmp_path, "--tests", tmp_path, stdin=text)
-        assert done.status == 2
-        assert "no tests: they are for seeds in files that are not compressed" in done.err
+        assert (done.status, "no tests: they are for seeds in files that are not compressed" in done.err) == (2, True)
     assert "--tests writes a file" in formulaseed("compile", EXAMPLE, "--tests", tmp_path, "--stdout").err

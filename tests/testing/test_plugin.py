@@ -72,9 +72,6 @@ def collect(folder: Path, *arguments: str) -> list[str]:
     return [line for line in run(folder, "--collect-only", "-q", *arguments).outlines if "::" in line]
 
 
-# --- what is collected
-
-
 def test_nothing_is_collected_unless_configured(project: Path) -> None:
     """Without `formulaseed_seeds` the plugin changes no run, not even one in the seeds' folder."""
     (project / "pytest.ini").write_text("[pytest]\ntestpaths = tests\n")
@@ -103,12 +100,12 @@ def test_a_pattern_without_files_is_an_error(project: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_workers_collect_the_same(project: Path) -> None:
-    """With pytest-xdist each seed's tests run once."""
+def test_a_plain_run_passes(project: Path) -> None:
+    """With pytest-xdist each seed's tests run once, too."""
+    result = run(project, "-v")
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines([f"{name} PASSED*" for name in (OWN_TEST, *SEED_TESTS)])
     run(project, "-p", "xdist", "-n", "2", "-k", "not agreement").assert_outcomes(passed=5)
-
-
-# --- what the tests say
 
 
 AGAIN = f"run `formulaseed compile {SEED} --out generated`"
@@ -125,8 +122,7 @@ CASES: dict[str, tuple[str, str | dict[str, Any] | None, str, dict[str, int], li
         ["warning[[]FS602] unused-step: the step `TWICE` is never used"],
     ),
     "a stale module": (
-        SEED, small_seed(description="Other"), "-k module", {"failed": 1},
-        [f"*small.py is not what {SEED} compiles to; {AGAIN}"],
+        SEED, small_seed(description="Other"), "-k module", {"failed": 1}, [f"*small.py is not what {SEED} compiles to; {AGAIN}"],
     ),
     "a missing module": (MODULE, None, "-k module", {"failed": 1}, [f"*small.py is missing; {AGAIN}"]),
     "a module that computes something else": (
@@ -169,16 +165,6 @@ def test_a_run_reports(
         result.stdout.no_fnmatch_line(line)
 
 
-@pytest.mark.thorough
-def test_a_plain_run_passes(project: Path) -> None:
-    result = run(project, "-v")
-    result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines([f"{name} PASSED*" for name in (OWN_TEST, *SEED_TESTS)])
-
-
-# --- the fixture
-
-
 def test_the_fixture_loads_seeds_and_modules(project: Path) -> None:
     """Paths begin at the root folder; one evaluator serves the whole run."""
     (project / "tests" / "test_own.py").write_text(
@@ -192,9 +178,6 @@ def test_the_fixture_loads_seeds_and_modules(project: Path) -> None:
     )
     (project / "pytest.ini").write_text("[pytest]\n")
     run(project, "tests").assert_outcomes(passed=1)
-
-
-# --- how the plugin is loaded
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:

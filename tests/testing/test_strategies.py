@@ -93,9 +93,7 @@ def test_values_are_plausible(restaurant: Restaurant) -> None:
     assert "error" not in try_evaluate(reference_evaluate, SEED, *restaurant)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in PLAUSIBLE if name not in ("month", "is_open", "above", "below", "bounded")]
-)
+@pytest.mark.parametrize("name", sorted(PLAUSIBLE.keys() - {"month", "is_open", "above", "below", "bounded"}))
 def test_wild_values_are_any(name: str) -> None:
     """Every field that the seed does not bound has values beyond the plausible ones, which the seed accepts."""
 
@@ -133,9 +131,6 @@ def test_restaurants_fit_the_seed(path: Path) -> None:
     fits()
 
 
-# --- the reference evaluator
-
-
 def test_a_path_is_read_once(tmp_path: Path) -> None:
     """A seed is read and checked when its path is first used, and again only when the file has other content."""
     path = write_json(tmp_path / "seed.json", tiny_seed())
@@ -169,9 +164,7 @@ def test_fixed_steps_are_not_computed() -> None:
     assert plain["VERDICT"] == "bad"
 
 
-@given(
-    st.lists(st.floats(-1e6, 1e6), max_size=8).flatmap(lambda terms: st.tuples(st.just(terms), st.permutations(terms)))
-)
+@given(st.lists(st.floats(-1e6, 1e6), max_size=8).flatmap(lambda terms: st.tuples(*[st.permutations(terms)] * 2)))
 def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float], list[float]]) -> None:
     """Also where large terms cancel each other, and their sum is small."""
     first, second = (Restaurant([{"extraction": {"x": x}} for x in order], {}, {}) for order in orders)
@@ -179,16 +172,12 @@ def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float],
     assert abs(one - other) <= bound_rounding(SUM, first, "S")  # type: ignore[operator]
 
 
-# --- the documentation
-
-
 def test_the_property_test_of_the_documentation_passes() -> None:
     """As printed, and under Hypothesis's default profile but for what depends on the machine: the deadline."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(from formulaseed\.testing import.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    settings.register_profile(
-        "documented", settings.get_profile("default"), deadline=None, derandomize=True, database=None
-    )
+    default = settings.get_profile("default")
+    settings.register_profile("documented", default, deadline=None, derandomize=True, database=None)
     before = settings.get_current_profile_name()
     namespace: Json = {"__name__": "documented"}
     try:

@@ -29,7 +29,7 @@ from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span
 from formulaseed.testing import contexts, parameters, reference_evaluate, restaurants, rows
 from guarded_formulas import guarded_seeds
-from helpers import SEEDS, places
+from helpers import SEEDS_V2, places
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -212,7 +212,7 @@ def task(path: Path) -> tuple[FormulaSeed, Evaluator]:
     return seed, evaluator(compile_seed(seed, formatted=False))
 
 
-@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
 @examples(0.15)
 @given(data=st.data())
 def test_tasks_agree_with_the_reference(path: Path, data: st.DataObject) -> None:

@@ -354,10 +354,10 @@ V1 = {
 }  # fmt: skip
 OUTPUTS = {
     "evaluate seed.json --rows rows.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".csv"),
-    "run seed.json --contexts contexts.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".jsonl"),
-    "run seed.json --contexts contexts.jsonl --out out.jsonl --rows-out {}": (".jsonl or .parquet", ".jsonl"),
-    "run seed.json --contexts contexts.jsonl --out out.jsonl --extractions-out {}": (".jsonl", ".jsonl"),
-    "extract seed.json --contexts contexts.jsonl --out {}": (".jsonl or .parquet, or pass --format", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out {}": (".jsonl, .csv or .parquet, or pass --format", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --rows-out {}": (".jsonl or .parquet", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --extractions-out {}": (".jsonl", ".jsonl"),
+    "extract seed.json --contexts contexts.jsonl --extractor lexical --out {}": (".jsonl or .parquet, or pass --format", ".jsonl"),
     "report seed.json --rows rows.jsonl --out {}": (".html", ".html"),
     "explain seed.json --rows rows.jsonl --id lotus-garden --out {}": (
         ".txt, .md, .html or .json, or pass --format",

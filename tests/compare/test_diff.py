@@ -436,7 +436,7 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
     for name, variant, status in (("old", seed, 0), ("new", {**seed, "review_handling": handling}, 3)):
         rows = tmp_path / f"{name}.jsonl"
         paths.append(write_json(tmp_path / f"{name}.json", variant))
-        assert formulaseed("extract", paths[-1], "--contexts", path, "--out", rows).status == status
+        assert formulaseed("extract", paths[-1], "--contexts", path, "--extractor", "lexical", "--out", rows).status == status
     options = ("--rows", tmp_path / "old.jsonl", "--new-rows", tmp_path / "new.jsonl", "--format", "json")
     done = run(*paths, *options)
     assert done.status == 3

@@ -123,7 +123,7 @@ def test_a_module_is_a_regular_file(pipe: Path, tmp_path: Path) -> None:
 def test_a_seed_may_come_through_a_pipe() -> None:
     """As the shell's process substitution gives it, also to commands that need the seed twice."""
     script = "sleep 0.2; cat tasks/g1a_v2/seed.json"
-    command = f'"{sys.executable}" -m formulaseed run <({script}) --contexts {CONTEXTS} --limit 1 --quiet'
+    command = f'"{sys.executable}" -m formulaseed run <({script}) --contexts {CONTEXTS} --limit 1 --quiet --extractor lexical'
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1), done.stderr
 

@@ -25,7 +25,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "source"), [("evaluate", "--rows", ROWS), ("run", "--contexts", EXAMPLES / "contexts.jsonl")]
+    ("command", "option", "source"), [("evaluate", "--rows", ROWS), ("run --extractor lexical", "--contexts", EXAMPLES / "contexts.jsonl")]
 )
 def test_a_command_that_fails_leaves_the_old_results(command: str, option: str, source: Path, tmp_path: Path) -> None:
     """And no other file; one that succeeds replaces them."""
@@ -34,10 +34,10 @@ def test_a_command_that_fails_leaves_the_old_results(command: str, option: str, 
     truncated.write_bytes(data[: len(data) // 2])
     out = tmp_path / "results.jsonl"
     out.write_text("old\n")
-    done = formulaseed(command, SEED, option, truncated, "--out", out)
+    done = formulaseed(*command.split(), SEED, option, truncated, "--out", out)
     assert (done.status, "cannot read" in done.err, out.read_text()) == (2, True, "old\n"), done.err
     assert names_in(tmp_path) == ["results.jsonl", "truncated.jsonl.gz"]
-    assert formulaseed(command, SEED, option, source, "--out", out).status == 0
+    assert formulaseed(*command.split(), SEED, option, source, "--out", out).status == 0
     assert len(out.read_text().splitlines()) == 14
     assert names_in(tmp_path) == ["results.jsonl", "truncated.jsonl.gz"]
 

@@ -22,7 +22,7 @@ from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.llm.prices import read_prices
 from formulaseed.seed.write.canonical import canonicalize, format_json
-from helpers import SEEDS, places
+from helpers import SEEDS_V2, places
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -128,7 +128,7 @@ def test_a_draft_becomes_the_seed_of_the_specification() -> None:
     assert load_seed(seed).task_name == "G1a-v2"
 
 
-@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
 def test_answers_can_express_every_seed_of_the_project(path: Path) -> None:
     """The answers for each task's seed become the same program; properties are not drafted."""
     task_seed = json.loads(path.read_text(encoding="utf-8"))

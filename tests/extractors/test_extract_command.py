@@ -64,7 +64,7 @@ class Soups:
 
 @pytest.mark.parametrize(
     "options",
-    [pytest.param(AS_RECORDED, marks=pytest.mark.thorough), (), (*AS_RECORDED, "--sample", 20)],
+    [pytest.param(AS_RECORDED, marks=pytest.mark.thorough), ("--extractor", "lexical"), (*AS_RECORDED, "--sample", 20)],
     ids=["recorded", "lexical", "a sample"],
 )
 def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], tmp_path: Path) -> None:

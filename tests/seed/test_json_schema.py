@@ -18,7 +18,7 @@ from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.text import Source
 from formulaseed.testing import seeds
-from helpers import ROOT, SEEDS, command, places, tiny_seed
+from helpers import ROOT, SEEDS_V2, command, places, tiny_seed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -60,7 +60,7 @@ def read_cases(folder: str) -> dict[str, str]:
     return {name: block.body for name, block in documents.items() if block.kind == "json seed" and is_v2(block.body)}
 
 
-VALID = read_cases("good") | {path.parent.name: path.read_text(encoding="utf-8") for path in SEEDS}
+VALID = read_cases("good") | {path.parent.name: path.read_text(encoding="utf-8") for path in SEEDS_V2}
 BAD = read_cases("bad")
 
 

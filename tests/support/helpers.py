@@ -35,6 +35,7 @@ TASKS = ROOT / "tasks"
 EXAMPLES = ROOT / "examples"
 PAGES = ROOT / "compiler" / "formulaseed" / "diagnostics" / "pages"
 SEEDS = sorted(TASKS.glob("*/seed.json"))
+SEEDS_V2 = [path for path in SEEDS if path.parent.name != "g1a_v1"]
 IS_DEEP = os.environ.get("FORMULASEED_HYPOTHESIS") == "deep"
 """Whether more is tried than in a normal run, which may take long."""
 

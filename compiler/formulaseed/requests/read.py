@@ -193,7 +193,7 @@ class _Entry:
         if structure is None:
             return None
         if shorthand is not None:  # its disagreements are warnings, as the structure decides
-            for problem in (*find_disagreements(structure, shorthand), *find_foreign_names(structure, shorthand)):
+            for problem in find_disagreements(structure, shorthand) or find_foreign_names(structure, shorthand):
                 self.problems.report(problem)
         if group is not None:
             self.check_group_pattern(group, structure)

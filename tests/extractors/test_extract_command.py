@@ -83,7 +83,8 @@ def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], 
     assert list(line) == ["business_id", "context", "rows", "reviews", "run"]
     assert all(list(row) == ["review_id", "extraction", "meta"] for row in line["rows"])
     sampled = ["sample"] if "--sample" in options else []
-    assert list(line["run"]) == ["seed_sha256", "seed_version", "extractor", "prompt_sha256", *sampled]
+    words = ["spoke_for"] if "lexical" in options else []
+    assert list(line["run"]) == ["seed_sha256", "seed_version", "extractor", "prompt_sha256", *sampled, *words]
     assert f"114 of 215 reviews relevant, {20 if sampled else 114} extracted (" in first.err
 
 

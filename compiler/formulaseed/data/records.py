@@ -194,12 +194,13 @@ class RowsReviews(Record):
 
 
 class RowsRun(Record):
-    """The run that extracted a line of rows: extractor, prompt, and sample if there was one, as in results."""
+    """The run that extracted a line of rows: extractor, prompt, and a sample or words if it went by them, as in results."""
 
     extractor: str | None = None
     prompt_sha256: str | None = None
     edited: bool = False
     sample: dict[str, int] | None = None
+    spoke_for: list[NonNegative] | None = Field(default=None, min_length=2, max_length=2)
 
 
 class RowsOrigin(Record):

@@ -145,14 +145,12 @@ def run(
 
 
 def _carry_over(run: Provenance, origin: RowsRun) -> Provenance:
-    """Return a copy of `run` with the extractor, prompt and sample of `origin`, the run that extracted the rows.
+    """Return a copy of `run` with what `origin` says of the run that extracted the rows: extractor, prompt, sample, words.
 
     The copy is marked as edited if either of the two is.
     """
-    edited = run.edited or origin.edited
-    return replace(
-        run, extractor=origin.extractor, prompt_sha256=origin.prompt_sha256, edited=edited, sample=origin.sample
-    )
+    said = {name: getattr(origin, name) for name in type(origin).model_fields}
+    return replace(run, **{**said, "edited": run.edited or origin.edited})
 
 
 def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: RunOptions, failures: Failures) -> Result:

@@ -48,8 +48,7 @@ def test_a_batch_gives_what_live_calls_give_at_half_the_price(kitchen: Kitchen, 
     kitchen.prepare([*restaurants(4, 5), restaurant("empty"), restaurant("twice", "soup", "soup")])
     live = kitchen.run()
     kitchen.store.rename(kitchen.folder / "live.sqlite")
-    batch = kitchen.run(*OPTIONS)
-    assert (batch.status, batch.out) == (0, live.out)
+    batch = kitchen.run(*OPTIONS).expect(0, "sent 21 calls as msgbatch_", out=live.out)
     assert sizes(server) == [21]
     bodies = [one.body for one in server.messages]
     sent = [one.body for one in server.requests if one.method == "POST" and one.path == BATCHES]
@@ -57,7 +56,6 @@ def test_a_batch_gives_what_live_calls_give_at_half_the_price(kitchen: Kitchen, 
     assert Counter(json.dumps(one, sort_keys=True) for one in params) == Counter(
         json.dumps(one, sort_keys=True) for one in bodies
     )
-    assert "sent 21 calls as msgbatch_" in batch.err
     costs = [float(one.err.split("paid $")[1].split(" ")[0]) for one in (live, batch)]
     assert costs[1] == pytest.approx(costs[0] / 2, abs=1e-4)
     for again in (kitchen.run(*OPTIONS), kitchen.run()):
@@ -79,9 +77,9 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
     good = ["expired once", "http_500 once", "not_json once", "fine"]
     bad = ["expired always", "not_json always", "refusal always", "http_400", "canceled"]
     kitchen.prepare([restaurant("a", *good, *bad)])
-    done = kitchen.run(*OPTIONS, "--on-error", "skip")
+    done = kitchen.run(*OPTIONS, "--on-error", "skip").expect(3, "9 of 9 reviews relevant, 4 extracted, 5 failed")
     assert sizes(server) == [9, 6, 3]
-    assert (done.status, done.results[0]["output"]["N"]) == (3, 4)
+    assert done.results[0]["output"]["N"] == 4
     assert [line for line in done.err.splitlines() if line.startswith("failed")] == [
         "failed: contexts.jsonl:1: a: review a-4: its call in a batch was expired",
         "failed: contexts.jsonl:1: a: review a-5: the answer is not JSON: Expecting value: line 1 column 1 (char 0)",
@@ -89,7 +87,6 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
         "failed: contexts.jsonl:1: a: review a-7: the API could not answer: scripted http_400",
         "failed: contexts.jsonl:1: a: review a-8: its call in a batch was canceled",
     ]
-    assert "9 of 9 reviews relevant, 4 extracted, 5 failed" in done.err
     kitchen.run(*OPTIONS)
     server.reset(rule=None)
     again = kitchen.run(*OPTIONS)
@@ -160,10 +157,9 @@ def test_a_batch_whose_creation_was_cut_off_is_found(kitchen: Kitchen, server: L
             == 0
         )
     server.reset(rule=lambda ask: fault if created(ask) else None)
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [4])
+    done = kitchen.run(*OPTIONS).expect(0, "found msgbatch_00000003, whose creation was cut off: 4 calls")
+    assert sizes(server) == [4]
     assert re.search("the API may have it; it is looked for|its answer cannot be read: .*; it is looked for", done.err)
-    assert "found msgbatch_00000003, whose creation was cut off: 4 calls" in done.err
     assert server.seen(False)["billed"]["batch_calls"] == 4
 
 
@@ -181,9 +177,8 @@ def test_a_batch_that_was_never_created_is_sent_again(
 
     server.reset(rule=rule)
     kitchen.prepare(restaurants(2, 2))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, len(posts)) == (0, 2)
-    assert "the API lists no batch of 4 calls whose creation was cut off\nsent 4 calls as" in done.err
+    kitchen.run(*OPTIONS).expect(0, "the API lists no batch of 4 calls whose creation was cut off\nsent 4 calls as")
+    assert len(posts) == 2
     counts = kitchen.sql("SELECT status, is_bound, COUNT(*) FROM attempts GROUP BY status ORDER BY status")
     assert counts == [("lost", 1, 4), ("succeeded", 0, 4)]
 
@@ -198,10 +193,9 @@ def test_a_wait_survives_a_server_that_is_away(kitchen: Kitchen, server: Loopbac
 
     server.reset(rule=rule)
     kitchen.prepare(restaurants(2, 2))
-    done = kitchen.run(*OPTIONS, "--retries", 0)
-    assert (done.status, sizes(server)) == (0, [4])
+    done = kitchen.run(*OPTIONS, "--retries", 0).expect(0, "the API answers again")
+    assert sizes(server) == [4]
     assert done.err.count("the API answered 503: scripted http_503; the batches go on without us") == 3
-    assert "the API answers again" in done.err
 
 
 def without_some_results(server: Loopback, times: int) -> None:
@@ -224,17 +218,12 @@ def test_results_that_end_early_are_not_the_whole(kitchen: Kitchen, server: Loop
     """The counts of the batch say how many there are: the missing ones are read again, and not asked again."""
     without_some_results(server, 7)
     kitchen.prepare(restaurants(10, 10))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [100])
-    assert "msgbatch_00000001 has 100 results, and 50 could be read; they are read again" in done.err
+    kitchen.run(*OPTIONS).expect(0, "msgbatch_00000001 has 100 results, and 50 could be read; they are read again")
+    assert sizes(server) == [100]
     assert server.seen(False)["billed"]["batch_calls"] == 100
     without_some_results(server, 1000)
     kitchen.store.unlink()
-    done = kitchen.run(*OPTIONS)
-    assert (
-        done.status,
-        "stopped: msgbatch_00000002 has 100 results, and 50 could be read; run the same" in done.err,
-    ) == (3, True)
+    kitchen.run(*OPTIONS).expect(3, "stopped: msgbatch_00000002 has 100 results, and 50 could be read; run the same")
     server.state.answer = type(server.state).answer.__get__(server.state)  # type: ignore[union-attr, method-assign]
     assert kitchen.run(*OPTIONS).status == 0
     assert sizes(server) == [100, 100]
@@ -248,9 +237,8 @@ def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback)
     with Store(kitchen.store) as store:
         number, _ = store.ledger.begin_batch(asked.id, [asked.build_call(question)])
         store.ledger.confirm_batch(number, "msgbatch_lost")
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [2, 1])
-    assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
+    kitchen.run(*OPTIONS).expect(0, "msgbatch_lost does not exist any more; its questions are asked again")
+    assert sizes(server) == [2, 1]
     reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
     assert "attempts: 3 succeeded, 1 lost\n" in reported
     assert "unknown: 1 attempt without an answer that states its cost, $0.00" in reported
@@ -307,18 +295,16 @@ def test_a_result_without_its_usage_costs_what_it_may(kitchen: Kitchen, server: 
     """The bound of its call, which is reported apart; without any usage it is no message, and is asked again."""
     server.reset(rule=lambda ask: fault if ask.batch and ask.attempt == 1 and "0 of 0" in ask.text else None)
     kitchen.prepare(restaurants(1, 3))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [3, 1] if fault == "no_usage" else [3])
-    assert "1 attempt ended without an answer that states its cost: up to $0.00" in done.err
+    kitchen.run(*OPTIONS).expect(0, "1 attempt ended without an answer that states its cost: up to $0.00")
+    assert sizes(server) == [3, 1] if fault == "no_usage" else [3]
     assert kitchen.sql("SELECT COUNT(*), SUM(is_bound) FROM attempts") == [(4 if fault == "no_usage" else 3, 1)]
 
 
 def test_what_no_batch_can_get_is_sent_once(kitchen: Kitchen, server: Loopback) -> None:
     """A model that does not exist is not asked in vain three times."""
     kitchen.prepare(restaurants(1, 3))
-    done = kitchen.run(*OPTIONS, "--model", "claude-none")
-    assert (done.status, sizes(server)) == (3, [3])
-    assert "the API could not answer: model: claude-none" in done.err
+    kitchen.run(*OPTIONS, "--model", "claude-none").expect(3, "the API could not answer: model: claude-none")
+    assert sizes(server) == [3]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -338,11 +324,10 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
 def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> None:
     """What could cost more waits for what the calls before have cost; the limit holds, and a second run goes on."""
     kitchen.prepare(restaurants(10, 10))
-    done = kitchen.run(*OPTIONS, "--max-usd", 0.0005)
+    done = kitchen.run(*OPTIONS, "--max-usd", 0.0005).expect(3, "stopped: it could cost more than the limit of $0.0005")
     first = sizes(server)
     assert len(first) > 2
     assert 50 < sum(first) < 100
-    assert (done.status, "stopped: it could cost more than the limit of $0.0005" in done.err) == (3, True)
     assert 0.0001 < float(done.err.split("paid $")[1].split(" ")[0]) <= 0.0005
     assert len(kitchen.answers()) == sum(first)
     assert kitchen.run(*OPTIONS).status == 0
@@ -359,8 +344,7 @@ def test_batches_need_files_that_can_be_read_again(kitchen: Kitchen) -> None:
     kitchen.prepare([])
     environment = kitchen.environment()
     arguments = ["run", "seed.json", "--contexts", "-", "--extractor", "anthropic", "--batch"]
-    done = command(*arguments, cwd=kitchen.folder, env=environment)
-    assert (done.status, "--batch reads its input several times" in done.err) == (2, True)
+    command(*arguments, cwd=kitchen.folder, env=environment).expect(2, "--batch reads its input several times")
 
 
 def test_quiet_batches_say_only_what_came_of_it(kitchen: Kitchen, server: Loopback) -> None:

@@ -39,8 +39,7 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
     first = [restaurant("a", "soup one", "soup one", "tea", "soup two"), restaurant("b", "only tea")]
     kitchen.prepare([*first, restaurant("c", *(f"soup {n} " * 30 for n in range(50)))], given)
-    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="")
-    assert reported.status == 0
+    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="").expect(0)
     assert f"3 restaurants with 53 reviews to extract in {passes} pass" in reported.out
     assert f"calls to make: {52 * passes}\n" in reported.out
     assert server.seen(False)["paths"] == {}
@@ -114,13 +113,10 @@ def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: 
         "cost: unknown, as there is no price for new (--prices FILE gives one)"
         in kitchen.run("--dry-run", "--model", "new").out
     )
-    done = kitchen.run("--model", "new")
-    assert (done.status, "paid an unknown cost for 6 calls" in done.err) == (0, True)
-    refused = kitchen.run("--model", "new", "--max-usd", 1)
-    assert (
-        refused.status,
-        "--max-usd needs a price, and there is none for new; the option `prices`" in refused.err,
-    ) == (2, True)
+    kitchen.run("--model", "new").expect(0, "paid an unknown cost for 6 calls")
+    kitchen.run("--model", "new", "--max-usd", 1).expect(
+        2, "--max-usd needs a price, and there is none for new; the option `prices`"
+    )
     write_json(kitchen.folder / "prices.json", {"as_of": "2031-02-03", "models": {"new": {"input": 1000, "output": 0}}})
     reported = kitchen.run("--dry-run", "--model", "new", "--effort", "high", "--prices", "prices.json").out
     assert "(prices of 2031-02-03)" in reported
@@ -146,8 +142,7 @@ def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen
     assert kitchen.run("--max-usd", 0.000001).status == 0, "what is stored costs nothing"
     kitchen.store.unlink()
     for options in ((), ("--batch", "--poll", 0.01)):
-        done = kitchen.run("--max-usd", 0.000001, *options)
-        assert done.status == 3
+        done = kitchen.run("--max-usd", 0.000001, *options).expect(3)
         assert "stopped: it could cost more than the limit of $1e-06\n" in done.err, (
             "no call at all, however often it is run"
         )
@@ -168,10 +163,9 @@ def test_passes_are_asked_each_and_the_majority_counts(kitchen: Kitchen, server:
         return {"mood": next(moods), "spicy": True}
 
     server.reset(answers=answers)
-    done = kitchen.run("--concurrency", 1)
-    assert (done.status, done.results[0]["output"]) == (0, {"N_GOOD": 1, "N": 2})
+    done = kitchen.run("--concurrency", 1).expect(0, "all passes agree on: mood 50%, spicy 100% of 2 reviews")
+    assert done.results[0]["output"] == {"N_GOOD": 1, "N": 2}
     assert [json.loads(text)["review"] for text in order] == ["first"] * 3 + ["second"] * 3
-    assert "all passes agree on: mood 50%, spicy 100% of 2 reviews" in done.err
     fewer = write_json(kitchen.folder / "seed.json", {**given, "extract": {**given["extract"], "passes": 1}})
     assert fewer.exists()
     assert kitchen.run().results[0]["output"]["N_GOOD"] == 2, "the first pass alone, which is stored"
@@ -182,8 +176,7 @@ def test_a_pass_without_an_answer_fails_its_review(kitchen: Kitchen, server: Loo
     """A majority of two where three were asked for is none."""
     server.reset(queue=("", *["refusal"] * 5, ""))
     kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [MOOD], "passes": 3}))
-    done = kitchen.run("--concurrency", 1)
-    assert (done.status, "review a-0: the model refused to answer" in done.err) == (3, True)
+    kitchen.run("--concurrency", 1).expect(3, "review a-0: the model refused to answer")
 
 
 def test_validity_is_one_more_field_that_steps_may_use(kitchen: Kitchen, server: Loopback) -> None:
@@ -203,8 +196,7 @@ def test_explain_shows_the_quotes_of_the_model(kitchen: Kitchen, server: Loopbac
     contexts = [restaurant(name, f"The soup of {name} was splendid, 9 dollars.") for name in "abc"]
     kitchen.prepare(contexts, seed(extract={"fields": FIELDS}))
     extract = kitchen.arguments("--with-text", "--out", "rows.jsonl")[1:]
-    done = command("extract", *extract, cwd=kitchen.folder, env=kitchen.environment())
-    assert done.status == 0, done.err
+    command("extract", *extract, cwd=kitchen.folder, env=kitchen.environment()).expect(0)
     explain = ("explain", "seed.json", "--rows", "rows.jsonl", "--id", "b", "--output", "N_GOOD", "--format", "json")
     done = command(*explain, cwd=kitchen.folder)
     found = json.loads(done.out)
@@ -227,9 +219,8 @@ def test_quotes_are_checked_against_the_review_and_shown_with_their_places(kitch
     assert "1 of 2 quotes found in their reviews" in done.err
     assert "quotes" not in kitchen.run().results[0]
     lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--trace", "--on-error", "skip")
-    done = command(*lexical, cwd=kitchen.folder, env={})
-    assert (done.status, "steps" in done.results[0], "quotes" in done.results[0]) == (3, True, False)
-    assert "review a-0: no word of the review speaks for `" in done.err
+    done = command(*lexical, cwd=kitchen.folder, env={}).expect(3, "review a-0: no word of the review speaks for `")
+    assert ("steps" in done.results[0], "quotes" in done.results[0]) == (True, False)
     fields = {"mood": "bad", "spicy": False, "guests": 1, "price": 1, "dish": "x", "cuisine": "thai"}
     write_lines(
         kitchen.folder / "known.jsonl",
@@ -257,10 +248,9 @@ def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
     """And a review that the seed rejects is never asked about."""
     given = seed(review_handling={"max_length": 10, "strategy": strategy})
     kitchen.prepare([restaurant("a", "0123456789abcdefghijklmnopqrst", "short")], given)
-    done = kitchen.run("--concurrency", 1)
+    done = kitchen.run("--concurrency", 1).expect(0 if seen else 3)
     sent = [json.loads(one.text)["review"] for one in server.messages]
     assert sent == ([seen, "short"] if seen else ["short"])
-    assert done.status == (0 if seen else 3)
     if not seen:
         assert "a-0: it has 30 characters, and the seed rejects reviews over 10" in done.err
 
@@ -292,8 +282,7 @@ def test_bad_lines_are_failures_and_the_others_are_asked(kitchen: Kitchen, serve
     """In the order of the file, with what they are; the same with a module in place of the seed."""
     contexts = [restaurant("a", "soup"), b'{"business_id": "b"', {"business_id": "c", "reviews": [{"review_id": 5}]}]
     kitchen.prepare([*contexts, restaurant("d", "soup")])
-    done = kitchen.run()
-    assert done.status == 3
+    done = kitchen.run().expect(3)
     assert [result["business_id"] for result in done.results] == ["a", "c", "d"]
     assert [line.split(":")[2] for line in done.err.splitlines() if line.startswith("failed: ")] == ["2", "3"]
     assert command("compile", "seed.json", "--out", "made", cwd=kitchen.folder, env={}).status == 0

@@ -172,11 +172,10 @@ def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path
         err = first.communicate(timeout=60)[1].decode()
         assert first.returncode == STATUSES[name], err
         assert ("sent 300 calls as msgbatch_00000001" in err) == (name == "SIGINT")
-        done = kitchen.run("--batch", "--poll", 0.05)
-        assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 300)
+        done = kitchen.run("--batch", "--poll", 0.05).expect(0, f"paid {format_cost(kitchen.billed())} for 300 calls")
+        assert sum(result["output"]["N"] for result in done.results) == 300
         assert ("found msgbatch_00000001, whose creation was cut off: 300 calls" in done.err) == (name == "SIGKILL")
         seen = server.seen(False)
-        assert f"paid {format_cost(kitchen.billed())} for 300 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert (len(seen["charged"]), set(seen["charged"].values())) == (300, {1})
 
@@ -244,7 +243,6 @@ def test_a_store_of_another_run_is_looked_at_by_the_command(tmp_path: Path) -> N
     with loopback(Script()) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 3))
         assert kitchen.run().status == 0
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path, env={})
-    assert reported.status == 0
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path, env={}).expect(0)
     assert "claude-haiku-5-5: 3 answers; " in reported.out
     assert "attempts: 3 200\n" in reported.out

@@ -114,8 +114,7 @@ def test_a_store_that_cannot_be_used_is_one_message(tmp_path: Path, how: str, re
     path = broken(tmp_path, how)
     kitchen = Kitchen(tmp_path).prepare([restaurant("a", "soup")])
     before = Path(path).read_bytes() if Path(path).is_file() else None
-    done = kitchen.run("--store", path)
-    assert done.status == 2
+    done = kitchen.run("--store", path).expect(2)
     assert reason in done.err.splitlines()[-1]
     assert before is None or Path(path).read_bytes() == before
 

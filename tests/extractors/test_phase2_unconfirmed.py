@@ -143,14 +143,12 @@ def test_unconfirmed_creations_count_against_the_limit(kitchen: Kitchen, server:
     most = share * bound_of(batch_calls())
     cut_off(server)
     for _ in range(3):
-        done = batch_run(kitchen, "--max-usd", most)
-        assert done.status == 3
+        done = batch_run(kitchen, "--max-usd", most).expect(3)
         assert 0 < may_be_billed(done)[0] <= most + 1e-4
         assert 0 < billed(kitchen) <= most
     assert creations(server) <= 3 + 2, "one in each further run at most"
-    live = kitchen.run("--max-usd", most / 2)
-    assert (live.status, may_be_billed(live)[1]) == (3, may_be_billed(done)[1])
-    assert "stopped: it could cost more than the limit of" in live.err
+    live = kitchen.run("--max-usd", most / 2).expect(3, "stopped: it could cost more than the limit of")
+    assert may_be_billed(live)[1] == may_be_billed(done)[1]
     assert not server.messages
 
 
@@ -188,9 +186,8 @@ def test_a_batch_that_is_listed_later_is_found_by_a_rerun(kitchen: Kitchen, serv
     cut_off(server)
     batch_run(kitchen)
     cut_off(server, listed=True)
-    found = batch_run(kitchen)
-    assert (found.status, creations(server)) == (0, 0)
-    assert "found msgbatch_0000000" in found.err
+    found = batch_run(kitchen).expect(0, "found msgbatch_0000000")
+    assert creations(server) == 0
     assert re.search(r"^paid \$0\.0000[1-9]\d* for 20 calls \(", found.err, re.MULTILINE)
     assert may_be_billed(found)[1] == 2
     kitchen.prepare(restaurants(2, CALLS))

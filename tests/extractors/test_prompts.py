@@ -122,10 +122,9 @@ def test_an_invented_quote_is_asked_about_again(kitchen: Kitchen, server: Loopba
     """Live and in batches; the second answer counts, and both were paid for."""
     answers = iter([INVENTED, FOUND])
     server.reset(answers=lambda text, schema: next(answers))
-    done = kitchen.run("--trace", *how)
-    assert (done.status, done.results[0]["output"]["N_GOOD"]) == (0, 1), done.err
+    done = kitchen.run("--trace", *how).expect(0, "1 of 1 quote found")
+    assert done.results[0]["output"]["N_GOOD"] == 1
     assert done.results[0]["quotes"]["a-0"]["mood"]["verified"] is True
-    assert "1 of 1 quote found" in done.err
     assert [tries for _, tries in kitchen.answers().values()] == [2]
     assert sum(server.seen()["answered"].values()) == 2
     assert (kitchen.run(*how).status, next(answers, None)) == (0, None), "the rerun asks nothing"
@@ -141,8 +140,7 @@ def test_a_review_without_a_verified_quote_fails_by_name(
     assert done.status == 3
     assert "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'" in done.err
     assert sum(server.seen()["answered"].values()) == 5
-    again = kitchen.run(*how)
-    assert (again.status, "does not contain the quote" in again.err) == (3, True)
+    kitchen.run(*how).expect(3, "does not contain the quote")
     assert sum(server.seen()["answered"].values()) == 5
     assert kitchen.run("--retry-errors", *how).status == 3
     assert sum(server.seen()["answered"].values()) == 10
@@ -204,8 +202,7 @@ def test_a_seed_s_examples_are_shown(kitchen: Kitchen, server: Loopback) -> None
     server.reset(answers=lambda text, schema: FOUND)
     plain = kitchen.run().results[0]["run"]["prompt_sha256"]
     kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": [MOOD], "examples": [SHOWN]}))
-    done = kitchen.run()
-    assert done.status == 0
+    done = kitchen.run().expect(0)
     assert '{"review": "Fine  soup, really."}\n{"mood_quote": "Fine soup", "mood": "good"}' in prompt_of(server)
     assert done.results[0]["run"]["prompt_sha256"] != plain
     assert server.seen()["paths"][MESSAGES] == 2, "another prompt is another question"
@@ -224,16 +221,13 @@ def test_examples_of_a_file_take_the_place_of_the_seed_s(kitchen: Kitchen, serve
     ]
     lines = [{"text": "No word of it.", "fields": {"mood": "none"}}, *recorded]
     write_lines(kitchen.folder / "reviewed.jsonl", *lines)
-    done = kitchen.run("--examples", "reviewed.jsonl")
-    assert done.status == 0, done.err
-    assert "examples: 20 reviewed answers of reviewed.jsonl" in done.err
+    done = kitchen.run("--examples", "reviewed.jsonl").expect(0, "examples: 20 reviewed answers of reviewed.jsonl")
     shown = prompt_of(server)
     assert '{"review": "No word of it."}\n{"mood_quote": "", "mood": "none"}' in shown
     assert "A fine soup, number 18." in shown
     assert "A fine soup, number 19." not in shown
     assert "Fine  soup" not in shown
-    known = kitchen.run("--examples", "reviewed.jsonl")
-    assert (known.status, known.out) == (0, done.out)
+    kitchen.run("--examples", "reviewed.jsonl").expect(0, out=done.out)
     assert server.seen()["paths"][MESSAGES] == 30
 
 
@@ -275,9 +269,7 @@ def test_an_example_that_the_fields_do_not_allow_ends_the_run(
 ) -> None:
     """By its place, before anything is asked: a model learns from no wrong answer."""
     write_lines(kitchen.folder / "reviewed.jsonl", SHOWN, line)
-    done = kitchen.run("--examples", "reviewed.jsonl")
-    assert (done.status, done.out) == (1, "")
-    assert "formulaseed: reviewed.jsonl:2: " in done.err
+    done = kitchen.run("--examples", "reviewed.jsonl").expect(1, "formulaseed: reviewed.jsonl:2: ", out="")
     assert reason in done.err
     assert server.messages == []
     (kitchen.folder / "reviewed.jsonl").write_text("\n")
@@ -348,8 +340,7 @@ def test_hostile_reviews_change_nothing_but_their_own_row(kitchen: Kitchen, serv
         given = OLDER
     server.reset(answers=lambda text, schema: {"mood": "bad" if "evil" in text else "good"})
     kitchen.prepare([restaurant("a", "plain soup", *HOSTILE, "plain soup, too")], given)
-    done = kitchen.run("--concurrency", 4)
-    assert done.status == 0, done.err
+    done = kitchen.run("--concurrency", 4).expect(0)
     messages = server.messages
     assert len(messages) == len(HOSTILE) + 2
     rest = {json.dumps({**one.body, "messages": None}) for one in messages}

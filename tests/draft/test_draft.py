@@ -208,7 +208,6 @@ def test_a_refusal_and_a_cut_answer_end_the_draft_and_resume_goes_on(drafting: D
     ],
 )
 def test_an_answer_that_is_none_ends_the_draft(fault: str, message: str, drafting: Drafting) -> None:
-    """Whatever comes in place of an answer, the command says so and keeps what came before."""
     done = drafting.run(CONDITIONS, fault).expect(1, out="")
     assert message in done.err
     assert (drafting.transcript / "01-conditions.json").exists()
@@ -297,7 +296,6 @@ def test_a_damaged_file_of_a_transcript_is_asked_for_again(damage: bytes, drafti
 
 
 def test_answers_after_another_one_are_asked_for_again(drafting: Drafting, replayed: Path) -> None:
-    """A graph in other words makes another prompt."""
     shutil.copytree(replayed / "t", drafting.transcript)
     (drafting.transcript / "02-graph.json").write_text("{")
     other = {**GRAPH, "steps": [{**GRAPH["steps"][0], "does": "Something else"}, *GRAPH["steps"][1:]]}

@@ -60,7 +60,6 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("answer", ACCEPTED.values(), ids=ACCEPTED)
 def test_a_change_that_drops_nothing_is_accepted(answer: Json) -> None:
-    """Also of a part that no problem is about: it is in the diff of the report."""
     assert losses(answer) == ()
 
 

@@ -47,7 +47,6 @@ def check_golden(path: Path, text: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("stage", [*STAGES, REPAIR_STAGE], ids=lambda stage: stage.name)
 def test_the_prompts_are_as_reviewed(stage: Stage, request: pytest.FixtureRequest) -> None:
-    """A change of the tables or of a template shows here."""
     check_golden(GOLDENS / f"draft_{stage.name}.md", system_prompt(stage), request)
 
 
@@ -142,7 +141,6 @@ def test_no_word_of_a_task_is_lost(path: Path) -> None:
 
 @pytest.mark.parametrize("piece", ["- ", "| -", "e.g. A", "#", "a.   ", "* ", "x. ", "1. ", "``` ", "`(*", "|", "**"])
 def test_long_texts_take_no_time(piece: str) -> None:
-    """The time grows with the length alone, whatever a text repeats."""
     assert split((piece * 200_000)[:400_000] + " x y z").sentences
 
 

@@ -25,7 +25,6 @@ def test_kappa_is_cohens() -> None:
 
 
 def test_always_answering_the_commonest_value_is_chance() -> None:
-    """An extractor that always says none reaches the baseline's accuracy and a kappa of 0."""
     recorded = ["none"] * 9 + ["good"]
     (found,) = measure_agreement((MOOD,), [({"mood": value}, {"mood": "none"}) for value in recorded])
     assert found.accuracy == found.baseline == 0.9
@@ -33,20 +32,17 @@ def test_always_answering_the_commonest_value_is_chance() -> None:
 
 
 def test_kappa_is_undefined_where_both_sides_give_one_value() -> None:
-    """Where nothing varies there is no agreement beyond chance to speak of."""
     (found,) = measure_agreement((MOOD,), [({"mood": "none"}, {"mood": "none"})] * 3)
     assert (found.accuracy, found.kappa) == (1.0, None)
 
 
 def test_without_reviews_nothing_is_claimed() -> None:
-    """No reviews, no shares; the field is still listed."""
     (found,) = measure_agreement((MOOD,), [])
     assert (found.field, found.n, found.equal) == ("mood", 0, 0)
     assert (found.accuracy, found.kappa, found.baseline, found.confusion) == (None, None, None, {})
 
 
 def test_a_review_without_the_field_is_left_out_of_it() -> None:
-    """A field counts the reviews that have it on both sides."""
     found = measure_agreement((MOOD, LOUD), [({"mood": "good", "loud": True}, {"mood": "good"})])
     assert [one.n for one in found] == [1, 0]
 
@@ -67,14 +63,12 @@ def test_the_confusions_stand_in_the_order_of_the_values() -> None:
 
 
 def test_true_is_not_one_and_a_whole_float_is_its_integer() -> None:
-    """Equal means the same value of the field's type, however it was written."""
     field = AskedField("x", "number")
     (found,) = measure_agreement((field,), [({"x": 1}, {"x": 1.0}), ({"x": 1}, {"x": True}), ({"x": 1.5}, {"x": 1.5})])
     assert found.equal == 2
 
 
 def test_json_holds_the_same_numbers() -> None:
-    """The JSON form survives a round trip and nests the confusions."""
     found = measure_agreement((MOOD,), [({"mood": "good"}, {"mood": "good"}), ({"mood": "good"}, {"mood": "bad"})])
     assert json.loads(json.dumps([asdict(one) for one in found])) == [
         {
@@ -90,7 +84,6 @@ def test_json_holds_the_same_numbers() -> None:
 
 
 def test_the_text_is_a_table_and_a_square_for_each_enum() -> None:
-    """A line a field, a dash where a number is undefined, then what was taken for what."""
     found = measure_agreement((MOOD, MINUTES), [({"mood": "good", "minutes": 5}, {"mood": "bad", "minutes": 5})])
     assert render_agreement(found) == (
         "field    n  equal  accuracy  kappa  baseline\n"

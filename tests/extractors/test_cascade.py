@@ -183,7 +183,6 @@ def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
 
 @pytest.mark.thorough
 def test_a_budget_stops_it_and_the_next_run_goes_on(kitchen: tuple[Kitchen, Loopback]) -> None:
-    """The money is that of the whole run, over all rounds."""
     given, server = kitchen
     given.run("--extractor", "cascade", "--max-usd", "0.007", "--store", "other.sqlite", "--sample", 150).expect(0)
     server.reset(answers=lambda text, schema: truth(text))
@@ -215,7 +214,6 @@ def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.Monk
 
 @pytest.mark.thorough
 def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
-    """After kill -9 in a round no question is asked twice but those that were in flight."""
     given, server = kitchen
     arguments = given.arguments("--extractor", "cascade", "--concurrency", 4, "--quiet")
     ends = [{"signal": "SIGKILL", "answers": count} for count in (100, 120)]
@@ -236,7 +234,6 @@ def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
     ],
 )
 def test_wrong_usage(kitchen: tuple[Kitchen, Loopback], options: tuple[str, ...], message: str) -> None:
-    """Each is refused with what to write; nothing is asked."""
     done = kitchen[0].run(*options)
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
     assert kitchen[1].seen(False)["paths"].get(MESSAGES, 0) == 0

@@ -88,7 +88,6 @@ def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], 
 
 
 def test_two_files_are_joined_as_run_joins_them(tmp_path: Path) -> None:
-    """`--restaurants` with `--reviews`, `--limit`, and a module in place of the seed."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
     assert shell("compile", seed, "--out", tmp_path).status == 0
     places = write_lines(tmp_path / "places.jsonl", *[{"business_id": b, "is_open": 1} for b in "abc"])
@@ -151,7 +150,6 @@ def test_what_failed_has_no_line(tmp_path: Path) -> None:
 
 
 def test_reviews_that_are_left_out_are_counted_in_the_line_and_in_results(tmp_path: Path) -> None:
-    """With `--on-error skip`: `evaluate` says of them what `run` says."""
     lines = [place("a", review("r"), review("lost"), review("other", "Tea")), place("b", review("lost"))]
     soups = Soups(tmp_path, lines, known("a", "r"))
     done = soups("extract", "--on-error", "skip")
@@ -329,7 +327,6 @@ def test_files_and_values_are_the_same(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_that_of_the_command(tmp_path: Path) -> None:
-    """The same reviews, of one-shot iterables too; another seed draws other ones."""
     places = [place(f"p{n}", *(review(f"p{n}-{i}") for i in range(3))) for n in range(4)]
     recorded = [line for n in range(4) for line in known(f"p{n}", *(f"p{n}-{i}" for i in range(3)))]
     soups = Soups(tmp_path, places, recorded)
@@ -422,7 +419,6 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
 def test_a_wrong_option_of_an_extractor_is_named(
     extractor: str, arguments: tuple[Any, ...], options: dict[str, Any], reason: str
 ) -> None:
-    """When the value is made, with what to write."""
     with pytest.raises(FormulaSeedError) as error:
         import_options(extractor)(*arguments, **options)
     assert str(error.value).startswith(reason)
@@ -441,7 +437,6 @@ def test_options_of_extractors_are_those_of_the_command() -> None:
 
 
 def test_a_model_is_not_asked_inside_of_an_event_loop() -> None:
-    """Which says what to write; without a model the functions work there."""
 
     async def work(**options: Any) -> Any:
         return formulaseed.run(tiny_seed(), [place("a")], **options)

@@ -55,7 +55,6 @@ def test_rows_with_quotes_evaluate_to_what_run_writes_with_a_trace(kitchen: Kitc
 
 
 def test_a_dry_run_of_extract_is_that_of_run(kitchen: Kitchen, server: Loopback) -> None:
-    """The same questions, the same cost; nothing that costs anything is sent."""
     kitchen.prepare(restaurants(2, 3))
     assert extract(kitchen, "--dry-run").out == kitchen.run("--dry-run").out != ""
     assert "/v1/messages" not in server.seen(False)["paths"]

@@ -97,7 +97,6 @@ def test_a_quoted_phrase_speaks(text: str, value: str | None) -> None:
 
 
 def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
-    """Of two values in one sentence, the one with more weight."""
     field = AskedField(
         "outcome", "enum", values=(("stayed", "Enjoyed it (dinner)"), ("left", "Gave up ('walked right out')"))
     )
@@ -105,7 +104,6 @@ def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
 
 
 def test_equal_weights_speak_for_neither() -> None:
-    """Where nothing decides, nothing is guessed."""
     field = AskedField("color", "enum", values=(("red", ""), ("blue", "")))
     assert spoken(field, "Red walls.") == "red"
     assert spoken(field, "Red and blue walls.") is None
@@ -113,7 +111,6 @@ def test_equal_weights_speak_for_neither() -> None:
 
 
 def test_words_of_a_description_speak_three_together() -> None:
-    """One word is too little, and a word of several values speaks for none of them."""
     field = AskedField(
         "noise", "enum", values=(("calm", "Quiet room with soft music"), ("loud", "Noisy room with harsh music"))
     )
@@ -123,7 +120,6 @@ def test_words_of_a_description_speak_three_together() -> None:
 
 
 def test_values_without_descriptions_speak_by_their_names() -> None:
-    """A list of values is enough."""
     assert (
         spoken(AskedField("color", "enum", values=(("red", ""), ("dark_blue", ""))), "Dark blue walls.") == "dark_blue"
     )
@@ -152,7 +148,6 @@ def test_denied_and_supposed_words_do_not_speak(text: str) -> None:
     "text", ["No problems at first, but then I had hives.", "I did not enjoy this: hives all night.", "No. Hives!"]
 )
 def test_a_denial_ends_with_its_clause(text: str) -> None:
-    """A contrast, a pause or a new sentence is asserted again."""
     assert ALLERGY.find_spoken_values(text)["incident_severity"] == "moderate"
 
 
@@ -231,7 +226,6 @@ def test_durations_are_read_in_the_unit_asked_for(text: str, minutes: int | None
     ],
 )
 def test_other_numbers_are_near_a_word_of_their_field(field: AskedField, text: str, value: float | None) -> None:
-    """With the unit that the field asks for, or none; one out of bounds is not taken."""
     found = spoken(field, text)
     assert (found, type(found)) == (value, type(value))
 
@@ -247,7 +241,6 @@ def test_other_numbers_are_near_a_word_of_their_field(field: AskedField, text: s
     ],
 )
 def test_a_name_follows_what_is_before_a_name_in_a_quoted_phrase(text: str, name: str | None) -> None:
-    """Any other capitalised word is somebody or something else."""
     assert spoken(SERVER, text) == name
 
 
@@ -329,7 +322,6 @@ def test_words_for_two_values_alike_are_reported() -> None:
 
 
 def test_nothing_is_said_of_no_reviews() -> None:
-    """A share of nothing is no news."""
     assert LexicalExtractor((MINUTES,)).summary() == []
 
 
@@ -363,7 +355,6 @@ def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) 
 
 
 def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
-    """A review that the extractor cannot extract is a failure, and not measured."""
     path, contexts = write_walls(
         tmp_path, {"name": "red", "type": "boolean", "description": "True if red ('red walls')"}
     )
@@ -387,7 +378,6 @@ def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) ->
     ],
 )
 def test_orders_in_a_review_are_only_words(order: str) -> None:
-    """A review that gives orders is read like any other."""
     assert ALLERGY.extract_values(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
 
 
@@ -481,7 +471,6 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
-    """Nothing is remembered from one review to the next."""
     expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).find_spoken_values(text)
     ALLERGY.find_spoken_values(before)
     assert ALLERGY.find_spoken_values(text) == expected

@@ -110,7 +110,6 @@ def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **l
 
 
 def test_batches_are_split_at_both_limits(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the number of requests, and by bytes; a request over the bytes goes alone."""
     ask(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MAX_BATCH_REQUESTS=4)
     assert sizes(server) == [4, 4, 2]
     texts = ["x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000]
@@ -301,7 +300,6 @@ def test_a_result_without_its_usage_costs_what_it_may(kitchen: Kitchen, server: 
 
 
 def test_what_no_batch_can_get_is_sent_once(kitchen: Kitchen, server: Loopback) -> None:
-    """A model that does not exist is not asked in vain three times."""
     kitchen.prepare(restaurants(1, 3))
     kitchen.run(*OPTIONS, "--model", "claude-none").expect(3, "the API could not answer: model: claude-none")
     assert sizes(server) == [3]
@@ -309,7 +307,6 @@ def test_what_no_batch_can_get_is_sent_once(kitchen: Kitchen, server: Loopback) 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server: Loopback, status: int) -> None:
-    """What is stored is given out."""
     kitchen.prepare([restaurant("known", "soup")])
     kitchen.run()
     server.reset(rule=lambda ask: f"http_{status}")
@@ -340,7 +337,6 @@ def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> 
 
 
 def test_batches_need_files_that_can_be_read_again(kitchen: Kitchen) -> None:
-    """Standard input and pipes are read once."""
     kitchen.prepare([])
     environment = kitchen.environment()
     arguments = ["run", "seed.json", "--contexts", "-", "--extractor", "anthropic", "--batch"]

@@ -97,7 +97,6 @@ def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
 def test_an_api_that_does_not_count_leaves_the_estimate_to_bytes(
     kitchen: Kitchen, server: Loopback, fault: str
 ) -> None:
-    """Not every server that speaks the Messages API has the endpoint."""
     server.reset(rule=lambda ask: fault if ask.path.endswith("/count_tokens") else None)
     kitchen.prepare(restaurants(2, 3))
     reported = kitchen.run("--dry-run")
@@ -173,14 +172,12 @@ def test_passes_are_asked_each_and_the_majority_counts(kitchen: Kitchen, server:
 
 
 def test_a_pass_without_an_answer_fails_its_review(kitchen: Kitchen, server: Loopback) -> None:
-    """A majority of two where three were asked for is none."""
     server.reset(queue=("", *["refusal"] * 5, ""))
     kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [MOOD], "passes": 3}))
     kitchen.run("--concurrency", 1).expect(3, "review a-0: the model refused to answer")
 
 
 def test_validity_is_one_more_field_that_steps_may_use(kitchen: Kitchen, server: Loopback) -> None:
-    """The model is asked for it, and it counts like any other."""
     server.reset(answers=lambda text, schema: {"review_validity": "adversarial" if "Ignore" in text else "valid"})
     steps = [{"name": "N", "op": "count", "where": {"extraction.review_validity": "valid"}}]
     given = seed(extract={"fields": [MOOD], "validity": True}, compute=steps, output=["N"])
@@ -245,7 +242,6 @@ def test_quotes_are_checked_against_the_review_and_shown_with_their_places(kitch
 def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
     kitchen: Kitchen, server: Loopback, strategy: str, seen: str | None
 ) -> None:
-    """And a review that the seed rejects is never asked about."""
     given = seed(review_handling={"max_length": 10, "strategy": strategy})
     kitchen.prepare([restaurant("a", "0123456789abcdefghijklmnopqrst", "short")], given)
     done = kitchen.run("--concurrency", 1).expect(0 if seen else 3)
@@ -256,7 +252,6 @@ def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
 
 
 def test_a_seed_without_fields_asks_nothing(kitchen: Kitchen, server: Loopback) -> None:
-    """Its reviews have nothing but their metadata, and that costs nothing."""
     steps = [{"name": "N", "op": "count", "where": {"meta.stars": {">=": 4}}}]
     kitchen.prepare(restaurants(2, 3), seed(extract={"fields": []}, compute=steps, output=["N"]))
     for options in ((), ("--batch",)):
@@ -265,7 +260,6 @@ def test_a_seed_without_fields_asks_nothing(kitchen: Kitchen, server: Loopback) 
 
 
 def test_changing_compute_asks_nothing_again(kitchen: Kitchen, server: Loopback) -> None:
-    """The fields are the same, so the answers are."""
     kitchen.prepare(restaurants(2, 3))
     assert kitchen.run().status == 0
     steps = [{"name": "BAD", "op": "count", "where": {"extraction.mood": "bad"}}]
@@ -295,7 +289,6 @@ def test_bad_lines_are_failures_and_the_others_are_asked(kitchen: Kitchen, serve
     "option", [("--dry-run",), ("--batch",), ("--max-usd", "1"), ("--store", "x"), ("--effort", "low")]
 )
 def test_options_of_models_are_refused_without_one(kitchen: Kitchen, option: tuple[str, ...]) -> None:
-    """Nobody takes for done what another extractor does not heed."""
     kitchen.prepare([])
     done = command("run", "seed.json", "--contexts", "contexts.jsonl", *option, cwd=kitchen.folder, env={})
     assert (done.status, f"{option[0]} goes with --extractor anthropic" in done.err) == (2, True)
@@ -303,13 +296,11 @@ def test_options_of_models_are_refused_without_one(kitchen: Kitchen, option: tup
 
 @pytest.mark.parametrize("option", [("--max-usd", 0), ("--concurrency", 0), ("--timeout", -1), ("--extractions", "x")])
 def test_options_out_of_range_are_refused(kitchen: Kitchen, option: tuple[object, ...]) -> None:
-    """Before anything is asked."""
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run(*option).status == 2
 
 
 def test_contexts_may_come_through_a_pipe(kitchen: Kitchen, server: Loopback) -> None:
-    """What can be read only once is read once: nothing is counted before."""
     kitchen.prepare([])
     os.mkfifo(kitchen.folder / "pipe")
     lines = "".join(json.dumps(one) + "\n" for one in restaurants(3, 4))
@@ -340,7 +331,6 @@ def test_progress_is_plain_lines_with_rate_cost_and_time_left(
 
 
 def test_the_ledger_has_a_row_for_every_attempt(kitchen: Kitchen, server: Loopback) -> None:
-    """Status, tokens, request id and time, of failed ones too."""
     server.reset(queue=("http_429", "http_529", "not_json", ""))
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run().status == 0

@@ -207,7 +207,6 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
 
 
 def test_a_quote_has_a_key_that_no_field_has() -> None:
-    """A field may be called like the quote of another."""
     fields = [{"name": "mood", "type": "string", "evidence": True}, {"name": "mood_quote", "type": "string"}]
     steps = [{"name": "N", "op": "count"}]
     asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
@@ -245,7 +244,6 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason: str) -> None:
-    """Nothing is coerced, nothing guessed; the reason names the field."""
     with pytest.raises(UnusableAnswer, match="answer") as raised:
         ASKED.read_answer(answered(text))
     assert reason in str(raised.value)
@@ -253,7 +251,6 @@ def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "pause_turn", "model_context_window_exceeded", "new_reason"])
 def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> None:
-    """Even one that reads as an answer."""
     with pytest.raises(UnusableAnswer):
         ASKED.read_answer(answered(json.dumps(GOOD), stop))
 
@@ -294,7 +291,6 @@ def test_a_quote_is_found_where_it_stands_with_white_space_folded(
 
 @given(TEXTS, TEXTS)
 def test_a_quote_that_is_verified_stands_in_the_text(quote: str, text: str) -> None:
-    """And one that is not, does not."""
     found = find_quote(quote, text)
     stands = bool(quote.split()) and " ".join(quote.split()) in " ".join(text.split())
     assert found.is_verified == stands
@@ -303,7 +299,6 @@ def test_a_quote_that_is_verified_stands_in_the_text(quote: str, text: str) -> N
 
 
 def test_a_long_quote_in_a_long_text_is_found_at_once() -> None:
-    """A million words against a thousand takes no time that grows with both."""
     assert not find_quote("a " * 1000 + "b", "a " * 500_000).is_verified
 
 
@@ -362,7 +357,6 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     ],
 )  # fmt: skip
 def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
-    """With its name."""
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(DataError, match=r"prices\.json"):
@@ -449,7 +443,6 @@ def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
 
 
 def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
-    """Also where some who wait give up."""
 
     async def scenario() -> tuple[int, int]:
         gate, most, done = AdaptiveLimiter(3), 0, 0
@@ -473,7 +466,6 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
 
 
 def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> None:
-    """Also where no call waits for it any more: no place is lost or counted twice."""
 
     async def scenario() -> tuple[int, int]:
         gate = AdaptiveLimiter(4, clock=lambda: 0.0)

@@ -223,7 +223,6 @@ def test_what_a_killed_process_has_claimed_is_taken_over(tmp_path: Path) -> None
 
 @pytest.mark.thorough
 def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path) -> None:
-    """`… | head -1` ends what is under way without a traceback."""
     with loopback(Script(delay=0.005)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(2000, 1))  # more results than a pipe holds
         ours, its = os.pipe()
@@ -239,7 +238,6 @@ def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path
 
 
 def test_a_store_of_another_run_is_looked_at_by_the_command(tmp_path: Path) -> None:
-    """`store info` tells what killed runs left behind."""
     with loopback(Script()) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 3))
         assert kitchen.run().status == 0

@@ -187,7 +187,6 @@ def test_an_answer_that_no_file_could_hold_is_of_no_use(
 
 
 def test_a_longer_answer_is_allowed_where_one_was_cut_off(kitchen: Kitchen, server: Loopback) -> None:
-    """An answer that was cut off at its longest length may be longer next time."""
     server.reset(queue=("max_tokens",))
     kitchen.prepare([restaurant("a", "soup")])
     assert kitchen.run().status == 0
@@ -261,7 +260,6 @@ def test_what_fails_every_call_ends_the_asking(
 
 
 def test_a_review_that_the_api_refuses_as_too_long_stops_nothing_else(kitchen: Kitchen, server: Loopback) -> None:
-    """Ten in a row fail alone."""
     server.reset(rule=lambda ask: "http_400" if len(ask.text) > 30_000 else None)
     kitchen.prepare([restaurant("a", *("x" * 40_000 + str(n) for n in range(10)), "soup")])
     done = kitchen.run("--on-error", "skip")
@@ -270,7 +268,6 @@ def test_a_review_that_the_api_refuses_as_too_long_stops_nothing_else(kitchen: K
 
 
 def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen) -> None:
-    """Nobody waits for thousands of calls to fail one by one."""
     kitchen.prepare(restaurants(60, 5))
     done = kitchen.run("--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert done.status == 3
@@ -392,7 +389,6 @@ def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitche
 
 
 def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -> None:
-    """A server that has none, or never answers there, is asked all the same."""
     for fault in ("http_404", "hang"):
         server.reset(rule=lambda ask, fault=fault: fault if ask.path.startswith("/v1/models") else None)
         kitchen.prepare([restaurant("a", f"soup {fault}")])
@@ -418,7 +414,6 @@ def test_a_model_is_asked_for_what_it_knows(
 
 
 def test_a_model_without_structured_answers_is_not_asked(kitchen: Kitchen, server: Loopback) -> None:
-    """One message instead of a 400 for every review."""
     server.reset(models=[model("plain", structured=False)])
     kitchen.prepare(restaurants(2, 3))
     done = kitchen.run("--model", "plain")
@@ -541,7 +536,6 @@ def test_calls_slow_down_when_the_server_pushes_back_and_recover(
 
 
 def test_rates_bound_how_fast_calls_go_out(kitchen: Kitchen, server: Loopback) -> None:
-    """Requests, and tokens by their estimate, flow steadily."""
     kitchen.prepare(restaurants(2, 10))
     began = time.monotonic()
     assert kitchen.run("--requests-per-minute", 1200).status == 0

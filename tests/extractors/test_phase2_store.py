@@ -55,7 +55,6 @@ def test_an_answer_of_use_is_never_replaced(store: Store) -> None:
 
 
 def test_what_is_written_together_is_written_whole_or_not_at_all(store: Store) -> None:
-    """An attempt and its answer stand or fall as one."""
     number = store.ledger.begin(call("k"), lambda: True)
     with contextlib.suppress(ZeroDivisionError), store.transaction():
         store.ledger.settle(Attempt("k", MODEL, "200", 5, USAGE, id=number))
@@ -121,7 +120,6 @@ def test_a_store_that_cannot_be_used_is_one_message(tmp_path: Path, how: str, re
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write whatever it wants")
 def test_a_store_that_may_not_be_written_is_one_message(tmp_path: Path) -> None:
-    """A file of somebody else."""
     Store(tmp_path / "s.sqlite").close()
     (tmp_path / "s.sqlite").chmod(0o444)
     done = Kitchen(tmp_path).prepare([restaurant("a", "soup")]).run("--store", "s.sqlite")
@@ -148,7 +146,6 @@ def test_a_disk_that_is_full_ends_the_run_at_once(tmp_path: Path) -> None:
 
 
 def test_the_default_store_lies_in_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As the system has it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "platform", "linux")
     assert default_path() == tmp_path / "cache" / "formulaseed" / "answers.sqlite"
@@ -193,7 +190,6 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
 
 
 def test_managing_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    """A misspelt path is reported."""
     for verb in ("info", "export"):
         done = command("store", verb, "--store", "nowhere.sqlite", cwd=tmp_path, env={})
         assert (done.status, "there is no store at nowhere.sqlite" in done.err) == (2, True)
@@ -201,7 +197,6 @@ def test_managing_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
 
 
 def test_imported_lines_that_are_none_are_listed_and_the_others_taken(tmp_path: Path) -> None:
-    """Wrong types, numbers out of all bounds, half lines: each is one failure."""
     [good] = exported(tmp_path / "a.sqlite", 1)
     changes: list[dict[str, Any]] = [
         {"key": 5}, {"content": "text"}, {"content": []}, {"batch": True}, {"input": -1}, {"output": 10**30}, {"at": 1e999},
@@ -222,7 +217,6 @@ def test_imported_lines_that_are_none_are_listed_and_the_others_taken(tmp_path: 
     ],
 )  # fmt: skip
 def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path, content: dict[str, Any]) -> None:
-    """It counts as none, and is asked for anew."""
     asked = questionnaire(seed())
     with Store(tmp_path / "s.sqlite") as store:
         answers = AnswerCache(asked, store, UsageStats(read_prices()))
@@ -237,7 +231,6 @@ def test_an_imported_answer_that_does_not_fit_never_reaches_a_row(tmp_path: Path
 
 
 def test_content_that_is_no_json_is_reported_as_a_broken_store(tmp_path: Path) -> None:
-    """Somebody wrote into the file by other means."""
     with Store(tmp_path / "s.sqlite") as store:
         store.put("k", MODEL, StoredAnswer({}, "", USAGE))
         with contextlib.closing(sqlite3.connect(tmp_path / "s.sqlite")) as db:

@@ -215,7 +215,6 @@ def test_a_repetition_that_succeeds_counts_beside_what_was_cut_off(
 
 
 def test_a_server_without_a_list_of_batches_lists_none(kitchen: Kitchen, server: Loopback) -> None:
-    """The run goes on as if the list were empty."""
     posts: list[Ask] = []
 
     def rule(ask: Ask) -> str | None:

@@ -101,7 +101,6 @@ def test_a_required_quote_must_be_in_the_review(answer: dict[str, str], reason: 
     ],
 )
 def test_a_value_that_claims_nothing_needs_no_quote(field: AskedField, value: Any, is_needed: bool) -> None:
-    """A review that says nothing has no words for it; any other value needs some."""
     spec = PromptSpec([AskedField(**{**_parts(field), "evidence": "required"})], model="m")
     if is_needed:
         with pytest.raises(UnverifiedQuote, match="needs one"):
@@ -267,7 +266,6 @@ def test_what_a_run_wrote_serves_as_examples(kitchen: Kitchen, server: Loopback)
 def test_an_example_that_the_fields_do_not_allow_ends_the_run(
     kitchen: Kitchen, server: Loopback, line: object, reason: str
 ) -> None:
-    """By its place, before anything is asked: a model learns from no wrong answer."""
     write_lines(kitchen.folder / "reviewed.jsonl", SHOWN, line)
     done = kitchen.run("--examples", "reviewed.jsonl").expect(1, "formulaseed: reviewed.jsonl:2: ", out="")
     assert reason in done.err

@@ -114,7 +114,6 @@ def test_a_database_of_another_application_is_refused_and_left_as_it_is(
 
 
 def test_stores_are_marked_as_such(tmp_path: Path) -> None:
-    """The file says whose it is."""
     assert pragma(filled(tmp_path / "s.sqlite"), "application_id") == APPLICATION_ID
     assert APPLICATION_ID.to_bytes(4, "big") == b"FSED"
 
@@ -136,7 +135,6 @@ def test_stores_of_the_first_release_are_known_by_their_tables(tmp_path: Path, v
 
 
 def test_a_store_of_a_newer_release_is_left_to_it(tmp_path: Path) -> None:
-    """The message says which versions are known."""
     path = filled(tmp_path / "s.sqlite")
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
@@ -146,7 +144,6 @@ def test_a_store_of_a_newer_release_is_left_to_it(tmp_path: Path) -> None:
 
 
 def test_looking_at_a_store_changes_nothing(tmp_path: Path) -> None:
-    """Neither the file nor the folder: SQLite's own journals are not left there either."""
     filled(tmp_path / "s.sqlite")
     before = snapshot(tmp_path)
     for arguments in READING:
@@ -175,7 +172,6 @@ def test_a_store_that_may_not_be_written_can_be_looked_at() -> None:
 
 
 def test_a_store_that_a_run_writes_to_shows_what_it_has_written(tmp_path: Path) -> None:
-    """Also what SQLite has in its journal only."""
     filled(tmp_path / "s.sqlite")
     with Store(tmp_path / "s.sqlite") as running:
         running.put("new", MODEL, StoredAnswer({"mood": "bad"}, "", USAGE))
@@ -197,7 +193,6 @@ def test_a_store_that_is_rewritten_while_it_is_read_is_said_to_be(tmp_path: Path
 
 
 def test_a_dry_run_makes_no_store(tmp_path: Path) -> None:
-    """A store that is not there is an empty one."""
     kitchen = Kitchen(tmp_path).prepare([restaurant("a", "soup")])
     before = snapshot(tmp_path)
     done = kitchen.run("--dry-run", "--store", "new/answers.sqlite")
@@ -208,7 +203,6 @@ def test_a_dry_run_makes_no_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [*READING, *WRITING])
 def test_what_is_no_database_is_refused_in_words(tmp_path: Path, arguments: list[str]) -> None:
-    """A text, a directory, a pipe: exit status 2 and one line."""
     write_lines(tmp_path / "in.jsonl")
     (tmp_path / "text").write_text("no database at all\n" * 100)
     (tmp_path / "folder").mkdir()

@@ -52,7 +52,6 @@ def test_a_rule_is_learned_and_restaurants_differ() -> None:
 
 
 def test_the_order_of_the_answers_changes_nothing() -> None:
-    """To the last bit of the probabilities, in the order given and shuffled."""
     texts = [answer.text for answer in recorded(made_restaurants(2, 5, seed=9))]
     given = ANSWERS[:200]
     first = Classifiers([STAFF], given).predict(texts)
@@ -210,13 +209,11 @@ def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder:
     ],
 )
 def test_wrong_usage(folder: Path, options: tuple[str, ...], message: str) -> None:
-    """Each is refused with what to write."""
     done = command(*options, cwd=folder)
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
 
 
 def test_without_the_extra(folder: Path) -> None:
-    """It says what to install, with exit status 2, before anything is read."""
     hidden = folder / "hidden"
     hidden.mkdir()
     (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['sklearn'] = None\n")

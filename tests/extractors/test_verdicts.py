@@ -139,7 +139,6 @@ def test_equal_sides_agree_and_the_lexical_ones_do_not() -> None:
 
 
 def test_nothing_to_compare(folder: Path) -> None:
-    """Without a common review there is no output to compare, and no division by zero."""
     write_lines(folder / "predicted.jsonl")
     found = agreement(folder, "--verdicts")
     assert (found.status, "0 restaurants evaluated with either side, over 0 of" in found.out) == (0, True)

@@ -230,7 +230,7 @@ def test_a_model_without_structured_output_is_given_the_schema(is_known: bool, r
         return None if is_known or not ask.path.startswith("/v1/models") else Reply("http_404")
 
     with loopback(Script(models=[model("plain", structured=False)], queue=queue, rule=rule)) as plain:
-        draft(plain, "--out", "-", "--transcript", tmp_path / "t", "--model", "plain").expect(0)
+        done = draft(plain, "--out", "-", "--transcript", tmp_path / "t", "--model", "plain").expect(0)
         bodies = [message.body for message in plain.messages]
     with_schema = [body for body in bodies if '"required": ["description"' in body["system"][0]["text"]]
     assert ["format" in body["output_config"] for body in with_schema] == [False]

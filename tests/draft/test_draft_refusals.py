@@ -51,8 +51,7 @@ def test_a_text_that_says_nothing_or_too_much_is_refused(text: bytes, drafting: 
     task = drafting.folder / "task.md"
     task.write_bytes(text)
     draft(drafting.server, task=task).expect(1, f"{task}: ")
-    assert drafting.server.messages == []
-    assert [*drafting.folder.iterdir()] == [task]
+    assert (drafting.server.messages, [*drafting.folder.iterdir()]) == ([], [task])
 
 
 def test_a_text_of_200_kilobytes_is_drafted(drafting: Drafting) -> None:
@@ -73,8 +72,7 @@ def test_nothing_is_asked_where_a_seed_is_already(drafting: Drafting) -> None:
     """Before anything is paid: a seed beside the text, or where --out says; a replay says so at its end."""
     task = drafting.change_task("", "")
     drafting.seed.write_text("mine")
-    assert draft(drafting.server, task=task).status == 2
-    assert drafting.run().status == 2
+    assert (draft(drafting.server, task=task).status, drafting.run().status) == (2, 2)
     assert drafting.server.messages == []
     draft(None, "--replay", RECORDED, task=task).expect(2, "holds something else; --force replaces it")
     assert drafting.seed.read_text() == "mine"
@@ -112,8 +110,7 @@ def test_ctrl_c_keeps_what_was_answered(drafting: Drafting) -> None:
         done = drafting.run(CONDITIONS)
     assert (done.status, done.out) == (130, "")
     assert "--resume continues from there" in done.err
-    assert drafting.resume(GRAPH, GOOD[2]).status == 0
-    assert len(drafting.server.messages) == 2
+    assert (drafting.resume(GRAPH, GOOD[2]).status, len(drafting.server.messages)) == (0, 2)
 
 
 def test_without_a_key_nothing_is_left_behind(drafting: Drafting) -> None:

@@ -318,8 +318,7 @@ async def _run_session(uri: str) -> None:
         client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "json", 1, broken)))
         await eventually(lambda: uri in published)
         (error,) = [d for d in published[uri] if d.severity == lsp.DiagnosticSeverity.Error]
-        assert error.code == "FS201"
-        assert error.range.start == position(broken, broken.index("N_BADD"))
+        assert (error.code, error.range.start) == ("FS201", position(broken, broken.index("N_BADD")))
         (note,) = [d for d in published[uri] if d.code == "FS617"]
         assert note.severity == lsp.DiagnosticSeverity.Hint
         (related,) = note.related_information or ()

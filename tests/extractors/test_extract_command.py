@@ -375,9 +375,7 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
         ("trained", ([],), {"min_confidence": 2}, "`min_confidence` must be less than or equal to 1, not 2"),
     ],
 )  # fmt: skip
-def test_a_wrong_option_of_an_extractor_is_named(
-    extractor: str, arguments: tuple[Any, ...], options: dict[str, Any], reason: str
-) -> None:
+def test_a_wrong_option_is_named(extractor: str, arguments: Any, options: Any, reason: str) -> None:
     with pytest.raises(FormulaSeedError) as error:
         import_options(extractor)(*arguments, **options)
     assert str(error.value).startswith(reason)

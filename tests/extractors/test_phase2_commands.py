@@ -28,9 +28,7 @@ def paid(reported: str) -> float:
 
 
 @pytest.mark.parametrize("passes", [1, pytest.param(3, marks=pytest.mark.thorough)])
-def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
-    kitchen: Kitchen, server: Loopback, passes: int
-) -> None:
+def test_a_dry_run_counts_calls_exactly_and_bounds_the_cost(kitchen: Kitchen, server: Loopback, passes: int) -> None:
     """After the filter, the store and texts that stand twice; nothing is sent, not even a look at the model."""
     server.reset(cache_minimum=1024)
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
@@ -54,9 +52,7 @@ def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
 
 @pytest.mark.parametrize("name", ["claude-haiku-5-5", pytest.param("claude-opus-5-5", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("minimum", [0, 1024])
-def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
-    kitchen: Kitchen, server: Loopback, name: str, minimum: int
-) -> None:
+def test_the_api_counts_a_sample_of_the_prompts(kitchen: Kitchen, server: Loopback, name: str, minimum: int) -> None:
     """Free of charge: the estimate holds, also for a model that thinks, and for one whose prefix is not cached."""
     faults = {"not_json": 0.05, "thinking": 0.5} if "opus" in name else {"not_json": 0.05}
     server.reset(cache_minimum=minimum, faults=faults)
@@ -86,9 +82,7 @@ def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
 
 
 @pytest.mark.parametrize("fault", ["http_404", "html", "cut"])
-def test_an_api_that_does_not_count_leaves_the_estimate_to_bytes(
-    kitchen: Kitchen, server: Loopback, fault: str
-) -> None:
+def test_without_counts_of_the_api_the_estimate_is_of_bytes(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     server.reset(rule=lambda ask: fault if ask.path.endswith("/count_tokens") else None)
     reported = kitchen.prepare(restaurants(2, 3)).run("--dry-run").expect(0).out
     assert ", estimated from bytes\n" in reported
@@ -221,9 +215,7 @@ STRATEGIES = {
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
-    kitchen: Kitchen, server: Loopback, strategy: str
-) -> None:
+def test_only_what_the_seed_lets_through_of_a_review_is_sent(kitchen: Kitchen, server: Loopback, strategy: str) -> None:
     given = seed(review_handling={"max_length": 10, "strategy": strategy})
     done = kitchen.prepare([restaurant("a", "0123456789abcdefghijklmnopqrst", "short")], given).run("--concurrency", 1)
     part = STRATEGIES[strategy]
@@ -288,14 +280,11 @@ def test_contexts_may_come_through_a_pipe(kitchen: Kitchen, server: Loopback) ->
     assert (len(done.results), server.seen(False)["paths"][MESSAGES]) == (3, 12)
 
 
-def test_progress_is_plain_lines_with_rate_cost_and_time_left(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_lines_with_the_rate(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off a terminal a line now and then; with --quiet only the closing lines."""
     monkeypatch.setattr(output, "_SECONDS_BETWEEN_LINES", 0.0)
     server.reset(delay=0.01)
-    kitchen.prepare(restaurants(5, 4))
-    done = kitchen.run("--concurrency", 2)
+    done = kitchen.prepare(restaurants(5, 4)).run("--concurrency", 2)
     assert re.search(r"^\d restaurants?, 12 of 20 answers, \d+ s left, [\d.]+/s, \$0\.00\d\d$", done.err, re.MULTILINE)
     kitchen.store.unlink()
     quiet = kitchen.run("--quiet")

@@ -26,14 +26,12 @@ def test_every_restaurant_comes_out_in_its_order_and_a_rerun_asks_nothing(kitche
     server.reset(delay=(0.0, 0.05))
     contexts = [*restaurants(3, 7), restaurant("empty"), restaurant("big", *(f"Soup {n}" for n in range(80)))]
     contexts += [restaurant(f"none{n}") for n in range(50)] + [restaurant("last", "The last soup.")]
-    kitchen.prepare(contexts)
-    first = kitchen.run("--concurrency", 8)
+    first = kitchen.prepare(contexts).run("--concurrency", 8)
     assert (first.status, [r["business_id"] for r in first.results]) == (0, [c["business_id"] for c in contexts])
     assert all(r["output"]["N"] == len(c["reviews"]) for r, c in zip(first.results, contexts, strict=True))
     seen = server.seen()
     assert seen["peak"] <= 8
-    assert seen["paths"] == {f"/v1/models/{MODEL}": 1, MESSAGES: 102}
-    assert len(seen["answered"]) == 102
+    assert (seen["paths"], len(seen["answered"])) == ({f"/v1/models/{MODEL}": 1, MESSAGES: 102}, 102)
     kitchen.run().expect(0, "paid $0.0000 for 0 calls", "the store saved 102 calls, $0.0", out=first.out)
     assert server.seen()["paths"] == seen["paths"]
 
@@ -111,9 +109,7 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(kitchen: Kitchen
 
 @pytest.mark.parametrize("kind", ["integer", "number"])
 @pytest.mark.parametrize("digits", [310, 5000])
-def test_an_integer_beyond_every_float_is_an_answer_of_no_use(
-    kitchen: Kitchen, server: Loopback, kind: str, digits: int
-) -> None:
+def test_an_integer_beyond_every_float_is_of_no_use(kitchen: Kitchen, server: Loopback, kind: str, digits: int) -> None:
     """From a model, from recorded extractions and after an import: one review fails, in words, and the others count."""
 
     def huge(value: object) -> str:
@@ -158,9 +154,7 @@ ODD_STRINGS = {
 
 
 @pytest.mark.parametrize("options", [(), ("--batch", "--poll", 0.02)])
-def test_an_answer_that_no_file_could_hold_is_of_no_use(
-    kitchen: Kitchen, server: Loopback, options: tuple[object, ...]
-) -> None:
+def test_an_answer_that_no_file_could_hold_is_useless(kitchen: Kitchen, server: Loopback, options: Any) -> None:
     """Half of a character, a key twice: the review fails, in words, and the others count; so does a stop reason like that."""
     fields = [*seed()["extract"]["fields"], {"name": "dish", "type": "string", "description": "Which dish"}]
     texts = ("fine", *map(str, range(len(ODD_STRINGS))), "stop")
@@ -240,8 +234,7 @@ def test_a_review_that_the_api_refuses_as_too_long_stops_nothing_else(kitchen: K
 
 
 def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen) -> None:
-    kitchen.prepare(restaurants(60, 5))
-    done = kitchen.run("--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    done = kitchen.prepare(restaurants(60, 5)).run("--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert done.status == 3
     assert "stopped: no connection to the API: All connection attempts failed; run the same command" in done.err
     assert kitchen.sql("SELECT COUNT(*) FROM attempts")[0][0] <= 32 + 16
@@ -258,9 +251,7 @@ def listed(folder: Path) -> dict[str, int]:
 
 @pytest.mark.parametrize("options", [(), ("--batch",), ("--max-usd", 1), ("--retry-errors",)])
 @pytest.mark.parametrize("config", ["", "nowhere"])
-def test_without_credentials_nothing_is_read_or_written(
-    kitchen: Kitchen, options: tuple[object, ...], config: str
-) -> None:
+def test_without_credentials_nothing_is_read_or_written(kitchen: Kitchen, options: Any, config: str) -> None:
     """One line that names the variable, exit status 2: before the input, which is not even there, and before the store."""
     folder = config and str(kitchen.folder / config)
     done = kitchen.run(*options, ANTHROPIC_API_KEY="", ANTHROPIC_CONFIG_DIR=folder).expect(2, out="")
@@ -404,9 +395,7 @@ def test_a_damaged_answer_is_asked_for_again(kitchen: Kitchen, server: Loopback,
 
 
 @pytest.mark.parametrize("fault", UNCOUNTED)
-def test_an_answer_that_does_not_count_its_tokens_may_cost_its_bound(
-    kitchen: Kitchen, server: Loopback, fault: str
-) -> None:
+def test_an_answer_without_its_tokens_may_cost_its_bound(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """The answer is as good as any other; a limit of money holds all the same."""
     server.reset(rule=lambda ask: fault)
     done = kitchen.prepare(restaurants(4, 5)).run("--max-usd", 0.005, "--concurrency", 4)
@@ -430,9 +419,7 @@ KINDS = {
 
 @pytest.mark.parametrize("options", [("--concurrency", 64), ("--batch", "--poll", 0.02)])
 @pytest.mark.parametrize("kind", [k if k == "answers" else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS])
-def test_the_reported_costs_are_the_billed_ones_whatever_goes_wrong(
-    kitchen: Kitchen, server: Loopback, kind: str, options: tuple[object, ...]
-) -> None:
+def test_reported_costs_are_the_billed_ones(kitchen: Kitchen, server: Loopback, kind: str, options: Any) -> None:
     """One attempt in seven fails: after one more run all is there, and what was paid is what the server has charged.
 
     Where answers are lost, what they cost is not known: the rest is between nothing and the bound that is reported.
@@ -452,9 +439,7 @@ def test_the_reported_costs_are_the_billed_ones_whatever_goes_wrong(
     assert sum(reported) == pytest.approx(spent, abs=1e-4)
 
 
-def test_calls_slow_down_when_the_server_pushes_back_and_recover(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_slow_down_and_recover(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer calls at a time after a 429, and more again after answers; all reviews are answered in the end."""
     widths = []
 

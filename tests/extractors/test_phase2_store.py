@@ -166,10 +166,10 @@ def exported(path: Path, answers: int) -> list[dict[str, Any]]:
 def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
     """Export, import, and what is known already stays; prune forgets what it is told to, and keeps the ledger."""
     lines = exported(tmp_path / "a.sqlite", 3)
-    done = command("store", "export", "--store", "a.sqlite", "--out", "a.jsonl", cwd=tmp_path, env={})
+    done = command("store", "export", "--store", "a.sqlite", "--out", "a.jsonl", cwd=tmp_path)
     assert (done.status, read_lines(tmp_path / "a.jsonl")) == (0, lines)
     for new, old in ((3, 0), (0, 3)):
-        done = command("store", "import", "a.jsonl", "--store", "b.sqlite", cwd=tmp_path, env={})
+        done = command("store", "import", "a.jsonl", "--store", "b.sqlite", cwd=tmp_path)
         assert (done.status, done.err) == (0, f"{new} new, {old} known already\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert list(store.export()) == lines
@@ -177,21 +177,21 @@ def test_answers_travel_from_store_to_store(tmp_path: Path) -> None:
         store.put("own", "own-model", StoredAnswer({}, "", USAGE))
         number = store.ledger.begin(call("bad"), lambda: True)
         store.ledger.settle(Attempt("bad", MODEL, "200", 5, USAGE, id=number))
-    info = json.loads(command("store", "info", "--store", "b.sqlite", "--format", "json", cwd=tmp_path, env={}).out)
+    info = json.loads(command("store", "info", "--store", "b.sqlite", "--format", "json", cwd=tmp_path).out)
     assert [(a["model"], a["usable"], a["unusable"]) for a in info["answers"]] == [(MODEL, 3, 1), ("own-model", 1, 0)]
     assert info["spent_usd"] == pytest.approx((10 + 20 * 1.25 + 3) * 0.1e-6 + 4 * 0.5e-6)
     for options, gone in (["--unusable"], 1), (["--model", "own-model"], 1), (["--older-than", 1], 0), (["--all"], 3):
-        done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path, env={})
+        done = command("store", "prune", *options, "--store", "b.sqlite", cwd=tmp_path)
         assert (done.status, done.err) == (0, f"{gone} answer{'' if gone == 1 else 's'} deleted\n")
     with Store(tmp_path / "b.sqlite") as store:
         assert store.ledger.count_statuses() == {"200": 1}
     for wrong in ([], ["--all", "--unusable"]):
-        assert command("store", "prune", *wrong, "--store", "b.sqlite", cwd=tmp_path, env={}).status == 2
+        assert command("store", "prune", *wrong, "--store", "b.sqlite", cwd=tmp_path).status == 2
 
 
 def test_managing_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
     for verb in ("info", "export"):
-        done = command("store", verb, "--store", "nowhere.sqlite", cwd=tmp_path, env={})
+        done = command("store", verb, "--store", "nowhere.sqlite", cwd=tmp_path)
         assert (done.status, "there is no store at nowhere.sqlite" in done.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
@@ -204,10 +204,10 @@ def test_imported_lines_that_are_none_are_listed_and_the_others_taken(tmp_path: 
     ]  # fmt: skip
     lines: list[object] = [{**good, "key": f"k{n}", **change} for n, change in enumerate(changes)]
     write_lines(tmp_path / "in.jsonl", *lines, b'{"key": "x"', {}, {**good, "key": "fine", "unknown": 1})
-    done = command("store", "import", "in.jsonl", "--store", "b.sqlite", cwd=tmp_path, env={})
+    done = command("store", "import", "in.jsonl", "--store", "b.sqlite", cwd=tmp_path)
     assert (done.status, done.err.splitlines()[-1]) == (3, "1 new, 0 known already")
     assert len([line for line in done.err.splitlines() if line.startswith("failed: in.jsonl:")]) == len(lines) + 2
-    assert command("store", "info", "--store", "b.sqlite", cwd=tmp_path, env={}).status == 0
+    assert command("store", "info", "--store", "b.sqlite", cwd=tmp_path).status == 0
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_damaged_store_is_refused_with_the_command_that_recovers_it(
     damaged_store: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
     """Nothing is exported of it: half an export must not look like a whole one."""
-    done = command("store", "export", "--store", damaged_store[0].name, "--out", "saved.jsonl", cwd=tmp_path, env={})
+    done = command("store", "export", "--store", damaged_store[0].name, "--out", "saved.jsonl", cwd=tmp_path)
     assert done.status == 2
     assert "`sqlite3 OLD .recover | sqlite3 NEW` copies what can be read into a new store" in done.err
     assert not (tmp_path / "saved.jsonl").exists()

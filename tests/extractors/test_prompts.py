@@ -126,9 +126,7 @@ def test_an_invented_quote_is_asked_about_again(kitchen: Kitchen, server: Loopba
 
 
 @pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
-def test_a_review_without_a_verified_quote_fails_by_name(
-    kitchen: Kitchen, server: Loopback, how: tuple[object, ...]
-) -> None:
+def test_a_review_without_a_verified_quote_fails_by_name(kitchen: Kitchen, server: Loopback, how: Any) -> None:
     """After five answers; the failure is remembered, and asked about again only if told to."""
     server.reset(answers=lambda text, schema: INVENTED)
     done = kitchen.run(*how)
@@ -247,7 +245,7 @@ NONE, SOUP = {"fields": {"mood": "none"}}, {"text": "soup", "fields": {"mood": "
         (b"{", "not JSON"),
     ],
 )
-def test_an_example_that_the_fields_do_not_allow_ends_the_run(
+def test_an_example_that_the_fields_refuse_ends_the_run(
     kitchen: Kitchen, server: Loopback, line: object, reason: str
 ) -> None:
     """By its place, before anything is asked: a model learns from no wrong answer."""
@@ -265,7 +263,7 @@ def test_examples_need_their_reviews(kitchen: Kitchen) -> None:
     done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment())
     assert (done.status, "--examples has lines without a `text`" in done.err) == (2, True), done.err
     lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--examples", "reviewed.jsonl")
-    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder, env={}).err
+    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder).err
 
 
 # --- reasons

@@ -125,18 +125,14 @@ def test_an_invented_quote_is_asked_about_again(kitchen: Kitchen, server: Loopba
     assert (kitchen.run(*how).status, next(answers, None)) == (0, None), "the rerun asks nothing"
 
 
-@pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
+@HOW
 def test_a_review_without_a_verified_quote_fails_by_name(kitchen: Kitchen, server: Loopback, how: Any) -> None:
     """After five answers; the failure is remembered, and asked about again only if told to."""
     server.reset(answers=lambda text, schema: INVENTED)
-    done = kitchen.run(*how)
-    assert done.status == 3
-    assert "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'" in done.err
-    assert sum(server.seen()["answered"].values()) == 5
-    kitchen.run(*how).expect(3, "does not contain the quote")
-    assert sum(server.seen()["answered"].values()) == 5
-    assert kitchen.run("--retry-errors", *how).status == 3
-    assert sum(server.seen()["answered"].values()) == 10
+    failure = "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'"
+    for options, answers in (((), 5), ((), 5), (("--retry-errors",), 10)):
+        kitchen.run(*options, *how).expect(3, failure)
+        assert sum(server.seen()["answered"].values()) == answers
 
 
 # --- repeated questions

@@ -256,7 +256,6 @@ def test_a_call_is_completed_with_its_bracket() -> None:
 
 
 def test_a_broken_text_is_no_trouble() -> None:
-    """At every length of a text that is being typed each query has an answer or none, and nothing is raised."""
     for length in range(0, len(SMALL), 23):
         document = SeedDocument("seed.json", SMALL[:length])
         assert isinstance(document.diagnostics, tuple)
@@ -319,8 +318,7 @@ async def _run_session(uri: str) -> None:
         client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "json", 1, broken)))
         await eventually(lambda: uri in published)
         (error,) = [d for d in published[uri] if d.severity == lsp.DiagnosticSeverity.Error]
-        assert error.code == "FS201"
-        assert error.range.start == position(broken, broken.index("N_BADD"))
+        assert (error.code, error.range.start) == ("FS201", position(broken, broken.index("N_BADD")))
         (note,) = [d for d in published[uri] if d.code == "FS617"]
         assert note.severity == lsp.DiagnosticSeverity.Hint
         (related,) = note.related_information or ()
@@ -366,7 +364,6 @@ async def _run_session(uri: str) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """A missing package is reported with what to install."""
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')")
     (tmp_path / "lsprotocol.py").write_text("raise ModuleNotFoundError(name='lsprotocol')")
     done = formulaseed("lsp", env={"PYTHONPATH": str(tmp_path)})

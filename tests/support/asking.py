@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,17 +111,8 @@ class Kitchen:
         return self
 
     def arguments(self, *options: object) -> list[str]:
-        fixed = [
-            "run",
-            "seed.json",
-            "--contexts",
-            "contexts.jsonl",
-            "--extractor",
-            "anthropic",
-            "--store",
-            "answers.sqlite",
-        ]
-        return [*fixed, *map(str, options)]
+        inputs = ["seed.json", "--contexts", "contexts.jsonl"]
+        return ["run", *inputs, "--extractor", "anthropic", "--store", "answers.sqlite", *map(str, options)]
 
     def environment(self, **more: str) -> dict[str, str]:
         url = {"ANTHROPIC_BASE_URL": self.server.url} if self.server is not None else {}
@@ -129,6 +121,18 @@ class Kitchen:
     def run(self, *options: object, **environment: str) -> Outcome:
         """`formulaseed run`, in this process."""
         return command(*self.arguments(*options), cwd=self.folder, env=self.environment(**environment))
+
+    def run_piped(self, *options: object, **environment: str) -> Outcome:
+        """`formulaseed run` with contexts that come through a pipe."""
+        os.mkfifo(self.folder / "pipe")
+        lines = (self.folder / "contexts.jsonl").read_bytes()
+        writer = threading.Thread(target=(self.folder / "pipe").write_bytes, args=[lines])
+        writer.start()
+        arguments = ["run", "seed.json", "--contexts", "pipe", *self.arguments(*options)[4:]]
+        done = command(*arguments, cwd=self.folder, env=self.environment(**environment))
+        writer.join(30)
+        assert not writer.is_alive()
+        return done
 
     def answers(self) -> dict[str, tuple[str | None, int]]:
         """What is stored by key: content and how often it was asked."""

@@ -52,6 +52,14 @@ class Outcome:
         """Standard output as JSON Lines."""
         return [json.loads(line) for line in self.out.splitlines()]
 
+    def expect(self, status: int, *errors: str, out: str | None = None) -> Outcome:
+        """Assert the status, that standard error contains each of these texts, and what standard output is; return self."""
+        assert self.status == status, (self.status, self.err)
+        for error in errors:
+            assert error in self.err, (error, self.err)
+        assert out is None or self.out == out, self.out
+        return self
+
     def by_id(self) -> dict[str, dict[str, Any]]:
         return {result["business_id"]: result for result in self.results}
 

@@ -185,7 +185,9 @@ def test_credible_users(percentile: float, least: int, matching: list[int | None
 
 def test_years_as_elite_are_counted() -> None:
     weight = ir.Weight(("user", "elite"), 50.0, 2)
-    years = [review(str(i), "tea" * bool(elite), elite=elite) for i, elite in enumerate(["2019,2020", ["2021", "2022"], ""])]
+    years = [
+        review(str(i), "tea" * bool(elite), elite=elite) for i, elite in enumerate(["2019,2020", ["2021", "2022"], ""])
+    ]
     assert evaluate_reviews(text("tea", weight=weight), *years) == 1
 
 
@@ -250,7 +252,9 @@ def test_a_group_without_reviews(metric: Any, comparison: Any, threshold: float,
 def test_not_only_easy_raters(generous: int | None, harsh: int | None, truth: int) -> None:
     """Not satisfied only where easy raters rate it high and harsh ones low; no data is satisfied."""
     ratings = ((3.7, 1), (4.0, generous), (3.4, harsh))
-    reviews = [review(str(average), stars=stars, average_stars=average) for average, stars in ratings if stars is not None]
+    reviews = [
+        review(str(average), stars=stars, average_stars=average) for average, stars in ratings if stars is not None
+    ]
     assert evaluate_reviews(ir.NotOnlyEasyRaters(4.0, 2.0), *reviews) == truth
 
 

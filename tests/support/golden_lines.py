@@ -30,3 +30,10 @@ def check_lines(
     elif differences:
         pytest.fail(f"{path.name} as written, and as it is:\n" + "\n".join(differences), pytrace=False)
     assert records
+
+
+def check_text(path: Path, text: str, config: pytest.Config) -> None:
+    """Assert that a file holds the text, or write it there with `--update-cases`."""
+    if config.getoption("--update-cases"):
+        path.write_text(text, encoding="utf-8")
+    assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()

@@ -95,18 +95,20 @@ def supported(answer: bool) -> Json:
     return {"supported": answer}
 
 
-def model(name: str, *, structured: bool = True, can_omit_thinking: bool = True, effort: bool = True) -> Json:
+def model(
+    name: str, *, structured: bool = True, thinking: Sequence[str] = ("adaptive", "disabled"), effort: bool = True
+) -> Json:
     """The description of a model at `/v1/models`, with every capability that the SDK's type requires."""
 
     levels = ("low", "medium", "high", "xhigh", "max")
-    thinking = {"adaptive": True, "between_tools": False, "disabled": can_omit_thinking, "enabled": False}
+    kinds = {kind: supported(kind in thinking) for kind in ("adaptive", "between_tools", "disabled", "enabled")}
     capabilities = {
         **{key: supported(True) for key in ("batch", "citations", "code_execution", "image_input", "pdf_input")},
         "context_management": supported(False),
         "effort": {"supported": effort, **{level: supported(effort) for level in levels}},
         "server_tools": {**supported(False), "code_execution": supported(False), "web_search": supported(False)},
         "structured_outputs": supported(structured),
-        "thinking": {**supported(True), "types": {kind: supported(answer) for kind, answer in thinking.items()}},
+        "thinking": {**supported("adaptive" in thinking), "types": kinds},
     }
     dates = {"created_at": "2026-06-01T00:00:00Z", "deprecated_at": None, "retires_at": None}
     sizes = {"max_input_tokens": 200_000, "max_tokens": 64_000}
@@ -115,7 +117,7 @@ def model(name: str, *, structured: bool = True, can_omit_thinking: bool = True,
 
 
 def usual_models() -> list[Json]:
-    return [model("claude-haiku-5-5"), model("claude-sonnet-5-5"), model("claude-opus-5-5", can_omit_thinking=False)]
+    return [model("claude-haiku-5-5"), model("claude-sonnet-5-5"), model("claude-opus-5-5", thinking=("adaptive",))]
 
 
 @dataclass(frozen=True)

@@ -97,9 +97,10 @@ def test_rows_contexts_and_parameters(path: Any) -> None:
         refused += is_bad
     assert refused
     own = (module.DataError, module.EvaluationError)
-    for parse, value in ((module.parse_row, row), (module.parse_context, context), (module.parse_parameters, defaults)):
+    parsed = {"parse_row": row, "parse_context": context} | ({"parse_parameters": defaults} if defaults else {})
+    for name, value in parsed.items():
         for changed in each_replaced(value):
-            is_refused(own, parse, changed)
+            is_refused(own, getattr(module, name), changed)
 
 
 def test_what_is_no_row_context_or_parameters() -> None:

@@ -337,7 +337,7 @@ def test_long_formulas(operators: list[str]) -> None:
     """They compile, and no code of theirs nests deeper than a reader follows: Python reads two hundred brackets."""
     tried: Counter[str] = Counter()
 
-    @settings(max_examples=3)
+    @settings(max_examples=8)
     @given(long_formulas(operators), st.lists(ARGUMENTS, max_size=8))
     def agree(formula: str, inputs: list[Any]) -> None:
         seed = seed_of([{"op": "expr", "expr": formula}])
@@ -351,4 +351,4 @@ def test_long_formulas(operators: list[str]) -> None:
             tried[ways.assert_agree(arguments)["F0"][0]] += 1
 
     agree()
-    assert tried["value"]
+    assert tried["value"], tried

@@ -332,6 +332,7 @@ def long_formulas(draw: st.DrawFn, operators: Sequence[str]) -> str:
     return "".join(f"{term} {operator} (" for term, operator in drawn) + "param.Y" + ")" * len(drawn)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("operators", [*([operator] for operator in _OPERATORS), _OPERATORS], ids=" ".join)
 def test_long_formulas(operators: list[str]) -> None:
     """They compile, and no code of theirs nests deeper than a reader follows: Python reads two hundred brackets."""

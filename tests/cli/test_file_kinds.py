@@ -100,6 +100,7 @@ def text_of(noun: str) -> str:
     return content if isinstance(content, str) else content.decode("latin-1")
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of restaurants opened, and never read
 @pytest.mark.parametrize("line", TAKES)
 def test_the_wrong_kind_of_file_is_one_error(line: str, folder: Path) -> None:

@@ -115,6 +115,7 @@ def test_a_module_is_a_regular_file(pipe: Path, tmp_path: Path) -> None:
             assert (done.status, done.err) == (2, f"formulaseed: cannot read {path}: {reason}\n")
 
 
+@pytest.mark.thorough
 def test_a_seed_may_come_through_a_pipe() -> None:
     """As the shell's process substitution gives it, also to commands that need the seed twice."""
     script = "sleep 0.2; cat tasks/g1a_v2/seed.json"

@@ -148,6 +148,7 @@ def test_pipes_and_devices_are_not_replaced(tmp_path: Path) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("out", ["-", "pipe"])
 def test_a_reader_receives_each_line_at_once(tmp_path: Path, out: str) -> None:
     """From standard output and from a pipe, while the command waits for more rows."""

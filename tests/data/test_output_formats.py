@@ -332,6 +332,7 @@ def test_an_integer_of_over_64_bits_fails_its_restaurant(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @has_pyarrow
 def test_parquet_is_written_to_a_pipe_but_not_to_a_terminal(folder: Path) -> None:
     """A file without results has its columns, too."""

@@ -403,6 +403,7 @@ SESSIONS = {
 RARE = {"shutdown", "nothing", "half a message", "no JSON"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.thorough) if n in RARE else n for n in SESSIONS])
 def test_a_session_ends_in_silence(name: str) -> None:
     """A real process ends with status 0, or with 1 for an exit without a shutdown, and writes nothing to standard error."""
@@ -412,6 +413,7 @@ def test_a_session_ends_in_silence(name: str) -> None:
     assert (b'"capabilities"' in done.stdout) is (STARTED in sent)
 
 
+@pytest.mark.thorough
 def test_a_client_that_reads_no_more() -> None:
     """It has closed its end of the pipe before the diagnostics come."""
     with subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:

@@ -79,6 +79,7 @@ def outcome(made: CascadeExtractor) -> list[tuple[ReviewInput, Extraction]]:
     return [pair for reviews, one in zip(INPUTS, found, strict=True) for pair in zip(reviews, one, strict=True)]
 
 
+@pytest.mark.thorough
 def test_what_can_be_learned_is_not_asked() -> None:
     """At most 60 % of the reviews are asked about, none twice, and the predicted ones are as the truth has them."""
     made, asked = cascade(truth)
@@ -96,6 +97,7 @@ def test_what_can_be_learned_is_not_asked() -> None:
     assert outcome(cascade(truth)[0]) == found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.3, 0.6])
 def test_only_what_can_be_learned_is_predicted(share: float) -> None:
     """Where some reviews are answered by lot, the target is held for those that are predicted, by more calls."""
@@ -197,6 +199,7 @@ def test_a_budget_stops_it_and_the_next_run_goes_on(kitchen: tuple[Kitchen, Loop
     )
 
 
+@pytest.mark.thorough
 def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command writes; options that do not fit are refused by name."""
     given, server = kitchen

@@ -93,6 +93,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         assert reported["spent_usd"] == pytest.approx(cost)
 
 
+@pytest.mark.thorough
 def test_a_signal_waits_for_the_calls_in_flight(tmp_path: Path) -> None:
     """One line says so; no new call is made, no answer is lost, and the closing lines say what it cost."""
     names = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -125,6 +126,7 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     assert kitchen.sql("SELECT status FROM attempts") == [("interrupted",)]
 
 
+@pytest.mark.thorough
 def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
     """Ended after its id is stored, the next run waits for it and sends nothing; what it reads it has paid for."""
     with loopback(Script(batch_seconds=3600.0)) as server:

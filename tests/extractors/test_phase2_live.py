@@ -233,6 +233,7 @@ def test_a_review_that_the_api_refuses_as_too_long_stops_nothing_else(kitchen: K
     assert "stopped" not in done.err
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_gone_ends_the_asking_after_some_calls(kitchen: Kitchen) -> None:
     done = kitchen.prepare(restaurants(60, 5)).run("--retries", 0, ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert done.status == 3
@@ -337,6 +338,7 @@ def test_a_retry_after_that_is_longer_than_the_deadline_is_not_waited_for(kitche
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.thorough
 def test_the_models_endpoint_is_a_courtesy(kitchen: Kitchen, server: Loopback) -> None:
     for fault in ("http_404", "hang"):
         server.reset(rule=lambda ask, fault=fault: fault if ask.path.startswith("/v1/models") else None)
@@ -460,6 +462,7 @@ def test_calls_slow_down_and_recover(kitchen: Kitchen, server: Loopback, monkeyp
     assert min(widths) < widths[-1]
 
 
+@pytest.mark.thorough
 def test_rates_bound_how_fast_calls_go_out(kitchen: Kitchen, server: Loopback) -> None:
     kitchen.prepare(restaurants(2, 10))
 

@@ -167,6 +167,7 @@ def test_a_store_that_is_rewritten_while_it_is_read_is_said_to_be(tmp_path: Path
         assert again.info()["answers"][0]["usable"] == 400
 
 
+@pytest.mark.thorough
 def test_a_dry_run_makes_no_store(tmp_path: Path) -> None:
     kitchen = Kitchen(tmp_path).prepare([restaurant("a", "soup")])
     before = snapshot(tmp_path)

@@ -32,6 +32,7 @@ def same(found: object, expected: object) -> bool:
     return type(found) is type(expected) and found == expected
 
 
+@pytest.mark.thorough
 def test_every_step_has_its_published_value() -> None:
     """Fifty restaurants, each step of each: the value of the published computation."""
     expected = {line["business_id"]: line["values"] for line in read_lines(real("expected_v2.jsonl"))}

@@ -204,6 +204,7 @@ def seed_of(steps: Sequence[Json]) -> Json:
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "share", "least"),
     [

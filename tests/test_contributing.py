@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -46,6 +46,12 @@ def sources(tmp_path: Path) -> Path:
     return copy_sources(tmp_path)
 
 
+@pytest.mark.parametrize("name", DIFFS)
+def test_a_diff_of_the_page_fits_the_sources(name: str, sources: Path) -> None:
+    """The tests below show what each does."""
+    apply(DIFFS[name], sources)
+
+
 def run(sources: Path, program: str) -> str:
     """Run a program with these sources; return what it prints."""
     environment = {**os.environ, "PYTHONPATH": str(sources / "compiler")}
@@ -72,16 +78,17 @@ print(load_evaluator(seed).evaluate(rows, place)["X"], reference_evaluate(seed, 
 """
 
 
-def test_the_page_has_an_example_of_each_extension() -> None:
-    assert set(DIFFS) == {"function", "aggregate", "operation", "target", "extractor"}
+THOROUGH = pytest.mark.thorough
 
 
+@THOROUGH
 def test_a_function(sources: Path) -> None:
     """The module and the reference evaluator compute it."""
     apply(DIFFS["function"], sources)
     assert run(sources, BOTH.format(seed=seed_with({"name": "X", "op": "expr", "expr": "trunc(N - 4.7)"}))) == "-2 -2\n"
 
 
+@THOROUGH
 def test_an_aggregate(sources: Path) -> None:
     """The module and the reference evaluator compute it, of a field and of a formula."""
     apply(DIFFS["aggregate"], sources)
@@ -90,6 +97,7 @@ def test_an_aggregate(sources: Path) -> None:
         assert run(sources, BOTH.format(seed=seed_with(step))) == expected
 
 
+@THOROUGH
 def test_an_operation(sources: Path) -> None:
     """Its steps are those that it is lowered to."""
     apply(DIFFS["operation"], sources)
@@ -97,6 +105,7 @@ def test_an_operation(sources: Path) -> None:
     assert run(sources, BOTH.format(seed=seed_with(step))) == "30 30\n"
 
 
+@THOROUGH
 def test_an_extractor(sources: Path) -> None:
     """The command, its help and its messages, and the function know its name and its options."""
     apply(DIFFS["extractor"], sources)
@@ -132,19 +141,44 @@ def outline_sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+COMMANDS = """
+import contextlib, io, json, os, sys
+from formulaseed.cli.main import main
+for line in sys.stdin:
+    folder, *sys.argv[1:] = json.loads(line)
+    os.chdir(folder)
+    out, err, status = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            status = end.code or 0
+    print(json.dumps([status, out.getvalue(), err.getvalue()]), flush=True)
+"""
+"""Runs the commands that come on standard input, in one process with the target."""
+
+
+@pytest.fixture(scope="module")
+def process(outline_sources: Path) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "PYTHONPATH": str(outline_sources / "compiler")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", COMMANDS], env=environment, text=True, **pipes) as started:
+        yield started
+
+
 @pytest.fixture
-def outline(outline_sources: Path, tmp_path: Path) -> Callable[..., Outcome]:
+def outline(process: subprocess.Popen[str], tmp_path: Path) -> Callable[..., Outcome]:
     """`formulaseed compile --target outline` in a folder with the small seed in it."""
     write_json(tmp_path / "seed.json", tiny_seed())
-    environment = {**os.environ, "PYTHONPATH": str(outline_sources / "compiler")}
-    start = [sys.executable, "-m", "formulaseed", "compile", "--target", "outline"]
 
     def compile_to_outline(*arguments: str) -> Outcome:
-        done = subprocess.run(
-            [*start, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return Outcome(done.returncode, done.stdout, done.stderr)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([str(tmp_path), "compile", "--target", "outline", *arguments]) + "\n")
+        process.stdin.flush()
+        outcome = Outcome(*json.loads(process.stdout.readline()))
+        assert "Traceback" not in outcome.err, outcome.err
+        return outcome
 
     return compile_to_outline
 
@@ -199,10 +233,7 @@ def test_a_target_overwrites_nothing_else(outline: Callable[..., Outcome], tmp_p
         write_json(tmp_path / name, tiny_seed(task_name=task))
         other = outline(name)
         assert (other.status, path.read_text()) == (2, written)
-        assert (
-            "not overwritten: it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two"
-            in other.err
-        )
+        assert "it was generated from `../seed.json`, which is `Tiny-1`; rename one of the two" in other.err
     (tmp_path / "seed.json").unlink()
     assert outline("same.json").status == 0
 
@@ -214,8 +245,7 @@ def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline
     seed["output"] = ["X"]
     write_json(tmp_path / "seed.json", seed)
     refused = outline("seed.json")
-    message = "error[FS702] unsupported-by-target: the target `outline` does not support the function `log`"
-    assert (refused.status, refused.err.splitlines()[0]) == (1, message)
+    assert (refused.status, "the target `outline` does not support the function `log`" in refused.err) == (1, True)
     assert "^^^^^^^^^^\n" in refused.err  # log(N + 1)
     assert not (tmp_path / "generated").exists()
     program = f"from formulaseed import compile_seed\ntry: compile_seed({seed!r}, target='outline')\n"

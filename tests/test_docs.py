@@ -24,8 +24,8 @@ SESSION = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 ASKS_A_MODEL = re.compile(r"--extractor (?:anthropic|cascade)(?!.*--dry-run)|formulaseed store info")
 """Commands that need a key, or what one of them has left; they are tested against a server on loopback elsewhere."""
-
-
+LONG = ("analysis", "extraction", "tutorial")
+"""Pages whose sessions take seconds."""
 BLOCK = re.compile(r"^```(python|json|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [
     pytest.param(kind, text, id=f"{page.stem}-{kind}-{number}")
@@ -41,6 +41,12 @@ def commands(page: Path) -> list[tuple[str, str]]:
     return [pair for pair in zip(parts[::2], parts[1::2], strict=True) if not ASKS_A_MODEL.search(pair[0])]
 
 
+SESSIONS = [
+    pytest.param(page, id=page.stem, marks=pytest.mark.thorough if page.stem in LONG else ())
+    for page in filter(commands, PAGES)
+]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Where the sessions run: the project's examples, with room for outputs."""
@@ -50,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [*filter(commands, PAGES)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", SESSIONS)
 def test_a_page_shows_what_is_seen(page: Path, folder: Path) -> None:
     """Line by line; `…` stands for what is left out: lines, or a part of one. What begins with `init` needs nothing else."""
     if commands(page)[0][0].startswith("formulaseed init "):
@@ -76,13 +82,11 @@ def test_a_block_can_be_used(kind: str, text: str, folder: Path, monkeypatch: py
     elif "Anthropic(" not in text:
         monkeypatch.chdir(folder)
         monkeypatch.syspath_prepend(ROOT / "generated")
-        defined = {"formulaseed": package}
-        exec(compile(text, "<block>", "exec"), defined)
-        for name, test in list(defined.items()):
-            if name.startswith("test_"):
-                fixtures = {"formulaseed_evaluator": package.load_evaluator}
-                asked = getattr(test, "__code__", None) and set(test.__code__.co_varnames) & set(fixtures)
-                test(**{name: fixtures[name] for name in asked or ()})
+        names: dict[str, Any] = {"formulaseed": package}
+        exec(compile(text, "<block>", "exec"), names)
+        for test in [value for name, value in names.items() if name.startswith("test_")]:
+            uses_fixture = "formulaseed_evaluator" in test.__code__.co_varnames if hasattr(test, "__code__") else False
+            test(**({"formulaseed_evaluator": package.load_evaluator} if uses_fixture else {}))
 
 
 SEED, *PARTS = [

@@ -19,11 +19,9 @@ from formulaseed.extractors.registry import EXTRACTORS, import_options
 from helpers import EXAMPLES, TASKS
 
 COUNTING: dict[str, Any] = {
-    "task_name": "Counting",
-    "extract": {"fields": [{"name": "n", "type": "integer", "default": 0}]},
-    "compute": [{"name": "N", "op": "count"}],
-    "output": ["N"],
-}
+    "task_name": "Counting", "extract": {"fields": [{"name": "n", "type": "integer", "default": 0}]},
+    "compute": [{"name": "N", "op": "count"}], "output": ["N"],
+}  # fmt: skip
 SEED = TASKS / "g1a_v2" / "seed.json"
 CONTEXTS = EXAMPLES / "contexts.jsonl"
 RECORDED = Recorded(EXAMPLES / "extractions-g1a_v2.jsonl")
@@ -61,7 +59,7 @@ def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "report": formulaseed.report(SEED, rows),
         "run": formulaseed.run(SEED, CONTEXTS, extractor=RECORDED),
         "score": formulaseed.score(SEED, rows, engine="python"),
-        "sensitivity": formulaseed.sensitivity(SEED, rows[:1]),
+        "sensitivity": formulaseed.sensitivity(COUNTING, [{"business_id": "a", "context": {}, "rows": []}]),
         "validate_requests": formulaseed.validate_requests(REQUESTS, restaurants=CONTEXTS),
     }
 
@@ -114,9 +112,7 @@ WRONG_ARGUMENTS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("name", "arguments", "options", "message"), WRONG_ARGUMENTS, ids=lambda value: str(value)[:30]
 )
-def test_a_wrong_argument_is_named(
-    name: str, arguments: tuple[Any, ...], options: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_argument_is_named(name: str, arguments: Any, options: Any, message: str) -> None:
     """With the values that it may have, and its own; an unknown option with the nearest known one."""
     with pytest.raises(FormulaSeedError) as error:
         getattr(formulaseed, name)(*arguments, **options)
@@ -136,30 +132,25 @@ class Nothing:
     """An object that no function takes."""
 
 
+REQUIRED: dict[str, Any] = {
+    **dict.fromkeys(("seed", "old", "new", "seed_or_path"), COUNTING), "rows": [], "contexts": [], "restaurants": [],
+    "text": "1", "context": {}, "business_id": "a", "requests": REQUESTS,
+}  # fmt: skip
+"""A value of each argument without a default."""
+
+
 def test_no_argument_is_accepted_unseen() -> None:
     """Each parameter of each function refuses an object that is nothing: an error of ours, before or while it is read."""
-    calls: dict[str, dict[str, Any]] = {
-        "check": {"seed": COUNTING},
-        "compile_formula": {"text": "1"},
-        "compile_seed": {"seed": COUNTING},
-        "cover": {"seed": COUNTING, "rows": []},
-        "diff": {"old": COUNTING, "new": COUNTING},
-        "explain": {"seed": COUNTING, "rows": [], "context": {}, "business_id": "a"},
-        "extract": {"seed": COUNTING, "contexts": []},
-        "load_evaluator": {"seed_or_path": COUNTING},
-        "load_requests": {"requests": REQUESTS},
-        "load_seed": {"seed": COUNTING},
-        "report": {"seed": COUNTING, "rows": []},
-        "run": {"seed": COUNTING, "contexts": []},
-        "score": {"seed": COUNTING, "rows": pyarrow.table({"business_id": ["a"], "n": [1], "review_id": ["r"]})},
-        "sensitivity": {"seed": COUNTING, "rows": []},
-        "validate_requests": {"requests": REQUESTS, "restaurants": []},
-    }
-    assert set(calls) == FUNCTIONS
-    for name, arguments in calls.items():
+    for name in FUNCTIONS:
         function = getattr(formulaseed, name)
+        parameters = inspect.signature(function).parameters
+        arguments = {
+            key: REQUIRED[key] for key, parameter in parameters.items() if parameter.default is parameter.empty
+        }
+        if name == "score":
+            arguments["rows"] = pyarrow.table({"business_id": ["a"], "n": [1], "review_id": ["r"]})
         function(**arguments)
-        for argument in inspect.signature(function).parameters:
+        for argument in parameters:
             with pytest.raises(FormulaSeedError):
                 function(**{**arguments, argument: Nothing()})
     for extractor in EXTRACTORS:

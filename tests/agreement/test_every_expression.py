@@ -8,7 +8,7 @@ to three tokens, of four every fourth expression, and of a narrow one every eigh
 from __future__ import annotations
 
 import ast
-import json
+from ast import unparse as text
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -17,18 +17,12 @@ from typing import Any
 
 import pytest
 import third_evaluator
-from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds, text
-from formulaseed.diagnostics.model import Problems
-from formulaseed.documents import FormulaSeed, analyse
+from expression_trees import KINDS, NARROW, WIDE, Alphabet, Refused, kinds
+from formulaseed.documents import analyse
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
-from formulaseed.language import ast as surface
-from formulaseed.language.parser import parse_formula
-from formulaseed.seed.kind import KIND as SEED
-from formulaseed.source.json_reader import JsonString
-from formulaseed.source.text import Source, Span
 from generated_trees import assigned, has_known_result, plain, without_floats
-from helpers import IS_DEEP
+from helpers import IS_DEEP, without_errors
 from three_ways import Arguments, Json, Outcome, Ways, describe_outcome, exact
 
 BATCH = 500
@@ -40,18 +34,13 @@ NAMED = [{"name": name, "op": "expr", "expr": f"{'context' if name == 'n' else '
 
 def seed_of(formulas: Sequence[str]) -> Json:
     """A seed with a step for each formula; bare names are steps that read the inputs."""
+    steps = [{"name": f"F{place}", "op": "expr", "expr": formula} for place, formula in enumerate(formulas)]
+    types = {"x": "integer", "y": "number", "b": "boolean"}
     return {
-        "task_name": "T",
-        "parameters": {
-            "x": {"type": "integer", "default": 1},
-            "y": {"type": "number", "default": 1},
-            "b": {"type": "boolean", "default": True},
-        },
-        "context": [{"name": "n", "type": "number", "nullable": True}],
-        "extract": {"fields": []},
-        "compute": [*NAMED, *({"name": f"F{i}", "op": "expr", "expr": formula} for i, formula in enumerate(formulas))],
-        "output": ["x"],
-    }
+        "task_name": "T", "parameters": {name: {"type": types[name], "default": GRID[name][0]} for name in types},
+        "context": [{"name": "n", "type": "number", "nullable": True}], "extract": {"fields": []},
+        "compute": [*NAMED, *steps], "output": ["x"],
+    }  # fmt: skip
 
 
 def names_in(tree: ast.expr) -> tuple[str, ...]:
@@ -66,14 +55,6 @@ def grid(names: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def arguments(values: dict[str, Any]) -> Arguments:
     return [], {"n": values["n"]}, {name: values[name] for name in ("x", "y", "b")}
-
-
-def parsed(formula: str) -> surface.Expr:
-    """What the compiler reads, before it checks it."""
-    source = Source("formula", json.dumps(formula))
-    found = parse_formula(JsonString(Span(source, 0, len(source.text)), formula), Problems())
-    assert found is not None, formula
-    return found
 
 
 def batches(trees: Iterable[ast.expr]) -> Iterator[list[ast.expr]]:
@@ -153,20 +134,15 @@ def test_every_expression(alphabet: Alphabet, size: int, part: int, parts: int) 
         accepted += [tree for place, tree in enumerate(batch) if place not in found]
     for _, alike in groupby(sorted(accepted, key=names_in), key=names_in):  # which have the same grid
         for batch in batches(alike):
-            counted.update(compared(batch, full=size < 5 or IS_DEEP))
+            counted.update(compared(batch))
     assert counted["value"] > counted["error"] > 0 or size == 1
 
 
-def compared(trees: Sequence[ast.expr], *, full: bool) -> Counter[str]:
-    """Compute the formulas three ways for every input of the grid; with `full`, their parentheses change nothing."""
-    loaded = checked([text(tree) for tree in trees])
-    steps = loaded.program.steps[len(NAMED) :]
-    for tree in trees if full else ():
-        parenthesized = text(tree, full=True)
-        assert ast.dump(ast.parse(parenthesized, mode="eval").body) == ast.dump(tree)
-        assert exact(parsed(parenthesized)) == exact(parsed(text(tree))), parenthesized
+def compared(trees: Sequence[ast.expr]) -> Counter[str]:
+    """Compute the formulas three ways for every input of the grid."""
+    ways = checked([text(tree) for tree in trees])
+    steps = ways.loaded.program.steps[len(NAMED) :]
     assert_printed(trees, steps)
-    ways = Ways(loaded.data, loaded)
     generated = assigned(ways.source)
     for step in steps:
         printed = step_text(step)
@@ -179,13 +155,10 @@ def compared(trees: Sequence[ast.expr], *, full: bool) -> Counter[str]:
     return counted
 
 
-def checked(formulas: Sequence[str]) -> FormulaSeed:
+def checked(formulas: Sequence[str]) -> Ways:
     """A seed of these formulas, none of which may be refused."""
-    found = analyse(seed_of(formulas))
-    wrong = [(d.pointer, d.message) for d in found.diagnostics if d.severity == "error"]
-    assert not wrong, [(formulas[int(pointer.split("/")[2]) - len(NAMED)], message) for pointer, message in wrong]
-    assert found.program is not None
-    return FormulaSeed(SEED, found.document, found.program, ())
+    seed = seed_of(formulas)
+    return Ways(seed, without_errors(analyse(seed)))
 
 
 def assert_printed(trees: Sequence[ast.expr], steps: Sequence[nodes.Step]) -> None:
@@ -196,7 +169,7 @@ def assert_printed(trees: Sequence[ast.expr], steps: Sequence[nodes.Step]) -> No
     """
     printed = [step_text(step) for step in steps]
     again = [place for place, (tree, formula) in enumerate(zip(trees, printed, strict=True)) if text(tree) != formula]
-    read = checked([printed[place] for place in again]).program.steps[len(NAMED) :]
+    read = checked([printed[place] for place in again]).loaded.program.steps[len(NAMED) :]
     for place, same in zip(again, read, strict=True):
         step, tree = steps[place], trees[place]
         assert exact(step.operation) == exact(same.operation), printed[place]

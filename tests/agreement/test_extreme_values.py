@@ -10,19 +10,17 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import formulaseed as package
 import pytest
 from formulaseed import (
     DataError,
     EvaluationError,
     FormulaSeedError,
     api,
-    compile_formula,
     limits,
     load_evaluator,
     load_requests,
     load_seed,
-    pipeline,
-    validate_requests,
 )
 from formulaseed.documents import analyse_rules, read_requests
 from formulaseed.errors import UnreadableError
@@ -31,8 +29,8 @@ from formulaseed.language.json_values import _quote, _why_incomparable
 from formulaseed.pipeline import require_valid
 from formulaseed.requests.records import parse_background, parse_restaurant
 from formulaseed.runtime.loading import module_from_source
-from formulaseed.testing import contexts, parameters, reference_evaluate, rows
-from helpers import EXAMPLES, SEEDS, formulaseed, places, read_lines, tiny_rows, tiny_seed, write_json
+from formulaseed.testing import contexts, reference_evaluate, rows
+from helpers import EXAMPLES, SEEDS, command, places, read_lines, tiny_rows, tiny_seed, write_json, write_lines
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from listing import FULL
@@ -54,22 +52,16 @@ EXTREMES = {
     "objects 100,000 deep": deep(100_000, objects=True), "a list 900 deep": deep(900), "a boolean": True, "null": None,
     "a list": [], "an object": {}, "a number": 3,
 }  # fmt: skip
-PICKED = st.sampled_from(list(EXTREMES.values()))
-
-
-def with_one(value: Any, holder_and_key: int, extreme: Any) -> Any:
-    """A copy with the value at one of its places replaced."""
-    changed = copy.deepcopy(value)
-    holder, key = list(places(changed))[holder_and_key]
-    holder[key] = extreme
-    return changed
 
 
 def each_replaced(value: Any) -> Iterator[Any]:
     """Copies of a value, in each of which one part, whether value, list or object, is one of the extremes."""
     for place in range(len(list(places(value)))):
         for extreme in EXTREMES.values():
-            yield with_one(value, place, extreme)
+            changed = copy.deepcopy(value)
+            holder, key = list(places(changed))[place]
+            holder[key] = extreme
+            yield changed
 
 
 def is_refused(refusals: tuple[type[Exception], ...], function: Callable[..., Any], *arguments: Any) -> bool:
@@ -93,27 +85,22 @@ def test_rows_contexts_and_parameters(path: Any) -> None:
     seed = load_seed(path)
     evaluator = load_evaluator(seed)
     module: Any = evaluator.module
-    drawn = st.tuples(
-        rows(seed, min_size=1, max_size=1, wild=True), contexts(seed, wild=True), parameters(seed, wild=True)
-    )
-    given_parameters = {parameter.name: parameter.default for parameter in seed.program.parameters}
-    least = find(drawn, lambda _: True, settings=settings(phases=[Phase.generate], database=None))
-    sections = {"extraction": {field.name: None for field in seed.program.fields}}
-    row = {**sections, **least[0][0]}
+    drawn = st.tuples(rows(seed, min_size=1, max_size=1, wild=True), contexts(seed, wild=True))
+    defaults = {parameter.name: parameter.default for parameter in seed.program.parameters}
+    (least_row,), context = find(drawn, lambda _: True, settings=settings(phases=[Phase.generate], database=None))
+    row = {"extraction": {field.name: None for field in seed.program.fields}, **least_row}
     refused = 0
-    for arguments in each_replaced([[row], least[1], {**given_parameters, "NONE": 1} if given_parameters else {}]):
-        found = is_refused((DataError, EvaluationError), evaluator.trace, *arguments)
-        assert found is is_refused((DataError, EvaluationError), reference_evaluate, seed, *arguments)
+    for arguments in each_replaced([[row], context, {**defaults, "NONE": 1} if defaults else {}]):
+        is_bad = is_refused((DataError, EvaluationError), evaluator.trace, *arguments)
+        assert is_bad is is_refused((DataError, EvaluationError), reference_evaluate, seed, *arguments)
         is_refused((DataError, EvaluationError), evaluator.evidence, *arguments)
-        refused += found
+        refused += is_bad
     assert refused
     own = (module.DataError, module.EvaluationError)
-    for changed in each_replaced(row):
-        is_refused(own, module.parse_row, changed)
-    for changed in each_replaced(least[1]):
-        is_refused(own, module.parse_context, changed)
-    for changed in each_replaced(given_parameters):
-        is_refused(own, module.parse_parameters, changed)
+    parsed = {"parse_row": row, "parse_context": context} | ({"parse_parameters": defaults} if defaults else {})
+    for name, value in parsed.items():
+        for changed in each_replaced(value):
+            is_refused(own, getattr(module, name), changed)
 
 
 def test_what_is_no_row_context_or_parameters() -> None:
@@ -127,21 +114,13 @@ def test_what_is_no_row_context_or_parameters() -> None:
             assert is_refused((DataError,), reference_evaluate, seed, *arguments)
 
 
-@pytest.mark.thorough
 def test_integers_of_5000_digits_in_files(tmp_path: Any) -> None:
-    """What JSON can hold and Python cannot read is a bad line; what both can is a value out of range."""
+    """JSON can hold what Python cannot read: a bad line among others."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
-    good = json.dumps(tiny_rows("b1"))
-    lines = [
-        good,
-        good.replace('"b1"', '"b2"').replace('"rows": []', f'"rows": [{{"meta": {{"stars": {"9" * 5_000}}}}}]'),
-    ]
-    rows_file = tmp_path / "rows.jsonl"
-    rows_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = formulaseed("evaluate", seed, "--rows", rows_file)
-    assert found.status == 3
-    assert f"{rows_file}:2" in found.err
-    assert "Traceback" not in found.err
+    large = json.dumps(tiny_rows("b2", {"meta": {"stars": 9}})).replace("9", "9" * 5_000).encode()
+    rows_file = write_lines(tmp_path / "rows.jsonl", tiny_rows("b1"), large)
+    done = command("evaluate", seed, "--rows", rows_file)
+    assert (done.status, f"{rows_file}:2" in done.err) == (3, True)
 
 
 def test_recorded_answers() -> None:
@@ -158,25 +137,22 @@ def test_recorded_answers() -> None:
 def test_values_of_formulas() -> None:
     """Fields, entities, custom fields, whole values: each is refused, or not used."""
     texts = ("title", "(cpu.cores or 0) + ram_gb", "listing.custom_fields.warranty_months or 0", "1 if cpu else 0")
-    formulas = [compile_formula(text, reference=REFERENCE) for text in texts]
+    formulas = [package.compile_formula(text, reference=REFERENCE) for text in texts]
     whole = {**FULL, "title": "x", "custom_fields": {"warranty_months": 12}, "listing.ram_gb": 32}
     for values in (*each_replaced(whole), *EXTREMES.values()):
         for formula in formulas:
             is_refused((DataError, EvaluationError), formula.evaluate, values)
     for one, other in ((deep(100_000), deep(100_000)), (HUGE, HUGE), (deep(900), 5)):
-        for values in (
-            {"ram_gb": one, "listing": {"ram_gb": other}},
-            {"ram_gb": 1, "cpu": {"cores": one}, "cpu.cores": other},
-        ):
-            assert is_refused((DataError,), formulas[1].evaluate, values)
+        for values in ({"ram_gb": one, "listing": {"ram_gb": other}}, {"cpu": {"cores": one}, "cpu.cores": other}):
+            assert is_refused((DataError,), formulas[1].evaluate, {"ram_gb": 1, **values})
 
 
 def test_variables_of_formulas() -> None:
     """The same of what declares variables, and of their values."""
     declared = {"x": {"type": "enum", "values": ["a"], "nullable": True, "description": "d"}, "y": {"z": 1}, "v": 1}
     for variables in (*each_replaced(declared), *EXTREMES.values(), [HUGE], {HUGE: 1}):
-        is_refused((FormulaSeedError,), lambda given: compile_formula("v + 1", variables=given), variables)
-    formula = compile_formula("x + 1", variables={"x": HUGE})
+        is_refused((FormulaSeedError,), lambda given: package.compile_formula("v + 1", variables=given), variables)
+    formula = package.compile_formula("x + 1", variables={"x": HUGE})
     with pytest.raises(DataError, match="`x` is out of range: an integer of thousands of digits"):
         formula.evaluate({"x": HUGE})
 
@@ -184,7 +160,7 @@ def test_variables_of_formulas() -> None:
 def test_records_of_rules() -> None:
     """A module of rules refuses them, too."""
     rules = require_valid(analyse_rules(EXAMPLES / "rules.json"))
-    module: Any = module_from_source(pipeline.compile(rules, formatted=False), "extreme_rules")
+    module: Any = module_from_source(package.pipeline.compile(rules, formatted=False), "extreme_rules")
     whole = {**FULL, "ports_profile": {"has_ethernet": True}, "custom_fields": {"warranty_months": 12}}
     own = (module.DataError, module.EvaluationError)
     for record in each_replaced(whole):
@@ -202,7 +178,9 @@ def test_restaurants_reviews_and_judgements(monkeypatch: pytest.MonkeyPatch) -> 
     requests = load_requests(EXAMPLES / "requests.jsonl")
     evaluator = api.requests_evaluator(read_requests(requests), requests.program.requests)
     monkeypatch.setattr(api, "requests_evaluator", lambda *_: evaluator)  # which would be compiled anew each time
-    module: Any = module_from_source(pipeline.compile(load_requests(requests), formatted=False), "extreme_requests")
+    module: Any = module_from_source(
+        package.pipeline.compile(load_requests(requests), formatted=False), "extreme_requests"
+    )
     (restaurant,) = read_lines(EXAMPLES / "contexts.jsonl")[:1]
     review = {
         "review_id": "r1", "text": "good coffee", "stars": 5, "date": "2018-04-14", "useful": 1,
@@ -225,7 +203,7 @@ def evaluated(module: Any, restaurant: Any, judgements: Any, graph: Any) -> Any:
 
 
 def validated(requests: Any, restaurant: Any, judgements: Any, graph: Any) -> Any:
-    return validate_requests(requests, restaurants=[restaurant], judgements=judgements, social=graph)
+    return package.validate_requests(requests, restaurants=[restaurant], judgements=judgements, social=graph)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +222,9 @@ def test_requests_name_what_they_refuse(value: Any, message: str) -> None:
     with pytest.raises(DataError) as found:
         parse_restaurant({"business_id": "b", **value})
     assert str(found.value) == message
-    result = validate_requests(EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", "reviews": [], **value}])
+    result = package.validate_requests(
+        EXAMPLES / "requests.jsonl", restaurants=[{"business_id": "b", "reviews": [], **value}]
+    )
     assert len(result.failures) == 1
     assert message.split("` ")[1].split(",")[0] in result.failures[0]
 
@@ -269,7 +249,7 @@ def test_quotes_are_short() -> None:
     assert _quote([HUGE]) == _quote(deep(100_000)) == "a value too large to print"
 
 
-@given(PICKED)
+@given(st.sampled_from(list(EXTREMES.values())))
 def test_whatever_is_readable_has_a_text(value: Any) -> None:
     """What is let through is printed and compared; the bounds are those of the limits."""
     if not _why_incomparable(value):

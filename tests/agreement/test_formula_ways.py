@@ -19,7 +19,7 @@ from formulaseed.reference.evaluation import evaluate_steps, nest_values, select
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing.formulas import Variable
 from guarded_formulas import GuardedWriter
-from helpers import EXAMPLES, IS_DEEP, formulaseed, write_json
+from helpers import EXAMPLES, IS_DEEP, command, write_json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -162,5 +162,5 @@ def outcome(function: Any, *arguments: Any) -> float | str:
 )
 def test_values_that_cannot_be_read_are_refused_in_our_words(values: str, message: str) -> None:
     """Neither Python's limits nor its settings are what the user can change."""
-    done = formulaseed("formula", "x + 1", "--vars", values)
+    done = command("formula", "x + 1", "--vars", values)
     assert (done.status, done.err.splitlines()[-1]) == (1, f"formulaseed: {message}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -58,9 +59,8 @@ MODULE = load_evaluator(SEED)
 
 def change(base: Json, section: str, changes: Json) -> Json:
     """Return a copy of `base` with other values in a section; those that are `...` are removed."""
-    values = {
-        name: value for name, value in {**(base[section] if section else base), **changes}.items() if value is not ...
-    }
+    changed = {**(base[section] if section else base), **changes}
+    values = {name: value for name, value in changed.items() if value is not ...}
     return {**base, section: values} if section else values
 
 
@@ -128,23 +128,19 @@ def test_values_that_do_not_fit(section: str, changes: Json, expected: str) -> N
     """The reference evaluator names the field; the module refuses the same values."""
     row = change(ROW, section, changes) if section in ROW else ROW
     context = change(CONTEXT, "", changes) if section == "context" else CONTEXT
-    assert_refused(
-        [row], context, changes if section == "param" else {}, f"`{section}.{next(iter(changes))}` {expected}"
-    )
-
-
-def test_unknown_parameters_are_refused() -> None:
-    """A parameter that the seed does not declare is named."""
-    assert_refused([ROW], CONTEXT, {"MOST": 1}, "there is no parameter `MOST`")
-
-
-def assert_refused(rows: list[Json], context: Json, parameters: Json, expected: str) -> None:
-    """Both evaluators refuse the inputs, the reference with this message."""
+    arguments = ([row], context, changes if section == "param" else {})
     with pytest.raises(DataError) as error:
-        reference_evaluate(SEED, rows, context, parameters)
-    assert error.value.message == expected
+        reference_evaluate(SEED, *arguments)
+    assert error.value.message == f"`{section}.{next(iter(changes))}` {expected}"
     with pytest.raises(DataError):
-        MODULE.trace(rows, context, parameters)
+        MODULE.trace(*arguments)
+
+
+@pytest.mark.parametrize("evaluate", [MODULE.trace, partial(reference_evaluate, SEED)])
+def test_unknown_parameters_are_refused(evaluate: Any) -> None:
+    """A parameter that the seed does not declare is named."""
+    with pytest.raises(DataError, match="there is no parameter `MOST`"):
+        evaluate([ROW], CONTEXT, {"MOST": 1})
 
 
 @pytest.mark.parametrize(

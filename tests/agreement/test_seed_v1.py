@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import formulaseed as formulaseed_package
 import pytest
 from formulaseed import EvaluationError, load_evaluator, load_seed
 from formulaseed.diagnostics.render import render_text
@@ -17,7 +17,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.seed.write.migrate import migrate
 from formulaseed.testing import reference_evaluate
-from helpers import formulaseed, places, without_errors, write_json
+from helpers import command, places, without_errors, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from seed_v1_cases import FIELDS, python_scope, v1_inputs, v1_seeds
@@ -107,7 +107,7 @@ def test_a_condition_that_may_be_null_guards_a_loop(value: int | None) -> None:
     seed["context"] = [{"name": "p", "type": "integer", "nullable": True}]
     rows = [{"extraction": {"n": 0}}]
     expected = ("error", "s") if value else ("values", {"s": 5})
-    for evaluate in (lambda *given: reference_evaluate(seed, *given), load_evaluator(seed).trace):
+    for evaluate in (partial(reference_evaluate, seed), load_evaluator(seed).trace):
         assert outcome(evaluate, rows, {"p": value}) == expected
 
 
@@ -203,7 +203,7 @@ def test_what_cannot_be_moved_is_reported_and_nothing_is_written(tmp_path: Path)
     old = one_step("max((e['n'] for e in extractions if e['n'] > k), default=0)")
     old["compute_dag"].insert(0, {"name": "k", "formula": "len(extractions)"})
     seed = write_json(tmp_path / "old.json", old)
-    refused = formulaseed("migrate", seed, "--out", tmp_path / "new.json")
+    refused = command("migrate", seed, "--out", tmp_path / "new.json")
     assert (refused.status, refused.out) == (1, "")
     assert f"{seed}:" in refused.err
     assert "not migrated: `max` over reviews where `extraction.n > k`" in refused.err
@@ -211,13 +211,13 @@ def test_what_cannot_be_moved_is_reported_and_nothing_is_written(tmp_path: Path)
 
     good = {**one_step("len(extractions)"), "extraction_prompt": "Read {review_text}", "filter_keywords": ["soup"]}
     write_json(seed, good)
-    printed, written = formulaseed("migrate", seed), formulaseed("migrate", seed, "--out", tmp_path / "new.json")
+    printed, written = command("migrate", seed), command("migrate", seed, "--out", tmp_path / "new.json")
     assert (printed.status, written.status) == (0, 0)
     assert (tmp_path / "new.json").read_text() == printed.out
     assert "left out: `extraction_prompt`" in printed.err
     assert json.loads(printed.out)["filter"] == {"keywords": ["soup"]}
-    assert formulaseed("fmt", "--check", tmp_path / "new.json").status == 0
-    again = formulaseed("migrate", tmp_path / "new.json")
+    assert command("fmt", "--check", tmp_path / "new.json").status == 0
+    again = command("migrate", tmp_path / "new.json")
     assert (again.status, again.out) == (1, "")
     assert "is a v2 seed already" in again.err
 
@@ -234,26 +234,20 @@ def test_parts_are_not_visible() -> None:
     assert evaluator.trace(rows, {}) == {"s": 0.5} == reference_evaluate(seed, rows, {})
     assert evaluator.evidence(rows, {}) == {}
     for bad in ([], [{"extraction": {"n": 0}}]):
-        for evaluate in (evaluator.trace, lambda *given: reference_evaluate(seed, *given)):
+        for evaluate in (evaluator.trace, partial(reference_evaluate, seed)):
             with pytest.raises(EvaluationError) as caught:
                 evaluate(bad, {})
             assert (caught.value.step, caught.value.kind) == ("s", "division_by_zero")
-
-
-def test_evidence_of_a_step_that_is_one_loop() -> None:
-    """A count, sum or extreme of its own names the reviews behind it."""
     rows = [{"review_id": f"r{n}", "extraction": {"n": n}} for n in range(3)]
-    found = load_evaluator(one_step("sum(1 for e in extractions if e['n'] > 0)")).evidence(rows, {})
-    assert found == {"s": ["r1", "r2"]}
+    alone = load_evaluator(one_step("sum(1 for e in extractions if e['n'] > 0)"))
+    assert alone.evidence(rows, {}) == {"s": ["r1", "r2"]}, "a step that is one loop has evidence"
 
 
 def test_the_name_of_a_part_is_taken_by_nothing_in_the_seed() -> None:
     """Neither a step, a mention nor an output of that name is mistaken for the part."""
     seed = one_step("len(extractions) * 2 + n_extractions")
-    found = analyse(seed).diagnostics
-    assert [(d.code, d.message) for d in found if d.severity == "error"] == [
-        ("FS201", "no step is called `n_extractions`")
-    ]
+    messages = [d.message for d in analyse(seed).diagnostics if d.severity == "error"]
+    assert messages == ["no step is called `n_extractions`"]
     seed["compute_dag"].insert(0, {"name": "n_extractions", "formula": "7"})
     assert load_evaluator(seed).evaluate([{}], {}) == {"s": 9}
 
@@ -276,7 +270,7 @@ def test_the_prompt_is_carried_and_reaches_no_module() -> None:
     prompt = 'Look: {review_text}\nAnswer {"n": 1} or {{n}}'
     seed = {**one_step("len(extractions)"), "extraction_prompt": prompt}
     assert load_seed(seed).program.extraction_prompt == prompt
-    assert "Look" not in formulaseed_package.compile_seed(seed)
+    assert "Look" not in compile_seed(seed)
 
 
 def test_layout_and_hash(tmp_path: Path) -> None:
@@ -284,15 +278,15 @@ def test_layout_and_hash(tmp_path: Path) -> None:
     seed = one_step("t + len(extractions)")
     seed["compute_dag"].append({"formula": "2", "name": "t"})
     path = write_json(tmp_path / "seed.json", dict(reversed(seed.items())))
-    assert "FS202" in formulaseed("check", path).out
-    assert formulaseed("fmt", "--sort", path).status == 0
+    assert "FS202" in command("check", path).out
+    assert command("fmt", "--sort", path).status == 0
     found = json.loads(path.read_text())
     assert list(found) == ["task_name", "parameters", "extraction_fields", "compute_dag", "output_fields"]
     assert [list(step) for step in found["compute_dag"]] == [["name", "formula"]] * 2
     assert [step["name"] for step in found["compute_dag"]] == ["t", "s"]
     assert load_seed(found).sha256 == load_seed(dict(reversed(found.items()))).sha256
     for phase in ("read", "parse", "check", "plan"):
-        assert formulaseed("dump", path, "--after", phase).status == 0
+        assert command("dump", path, "--after", phase).status == 0
 
 
 # --- limits
@@ -396,7 +390,7 @@ def test_what_is_certain_is_fixed(tmp_path: Path) -> None:
     seed["compute_dag"].insert(0, {"name": "the_total", "formula": "len(extractions)"})
     path = write_json(tmp_path / "seed.json", {**seed, "extraction_prompt": "Read {review_texts}"})
     text = path.read_text()
-    assert formulaseed("check", "--fix", path).status == 0
+    assert command("check", "--fix", path).status == 0
     for wrong, right in (("kinds", "kind"), ("severre", "severe"), ("teh_total", "the_total"), ("texts}", "text}")):
         text = text.replace(wrong, right)
     assert path.read_text() == text

@@ -143,6 +143,7 @@ def changed_modules(source: str) -> Iterator[str]:
                 yield "\n".join([*lines[: at + 1], '    """', *lines[at + 1 : end], '    """', *lines[end:]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("task", ["value_for_money", pytest.param("g1a_v2", marks=pytest.mark.thorough)])
 def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module passes, also if the bare one has other blank lines; a changed module is refused, or the same program."""

@@ -121,6 +121,7 @@ def test_a_seed_is_the_same_from_wherever_it_is_named(folder: Path) -> None:
     assert (done.status, "it was generated from `tasks/tiny/seed.json`, which is `Tiny-1`" in done.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_modules_of_other_kinds_are_other_modules(tmp_path: Path) -> None:
     reference = "formula_reference.json"
     for example, name in (("requests.jsonl", "tiny.jsonl"), ("rules.json", "tiny.json"), (reference, reference)):

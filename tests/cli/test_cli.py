@@ -494,6 +494,7 @@ def test_output_is_utf8_whatever_the_terminal_says(arguments: tuple[str, ...], t
     assert latin == utf8
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_closed_and_full_streams_are_met_calmly(files: Files) -> None:
     """No standard output, no standard input, a pipe whose reader has gone, a full disk: a status, never a crash."""

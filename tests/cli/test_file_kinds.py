@@ -100,6 +100,7 @@ def text_of(noun: str) -> str:
     return content if isinstance(content, str) else content.decode("latin-1")
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of restaurants opened, and never read
 @pytest.mark.parametrize("line", TAKES)
 def test_the_wrong_kind_of_file_is_one_error(line: str, folder: Path) -> None:
@@ -354,10 +355,22 @@ V1 = {
 }  # fmt: skip
 OUTPUTS = {
     "evaluate seed.json --rows rows.jsonl --out {}": (".jsonl, .csv or .parquet, or pass --format", ".csv"),
-    "run seed.json --contexts contexts.jsonl --extractor lexical --out {}": (".jsonl, .csv or .parquet, or pass --format", ".jsonl"),
-    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --rows-out {}": (".jsonl or .parquet", ".jsonl"),
-    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --extractions-out {}": (".jsonl", ".jsonl"),
-    "extract seed.json --contexts contexts.jsonl --extractor lexical --out {}": (".jsonl or .parquet, or pass --format", ".jsonl"),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out {}": (
+        ".jsonl, .csv or .parquet, or pass --format",
+        ".jsonl",
+    ),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --rows-out {}": (
+        ".jsonl or .parquet",
+        ".jsonl",
+    ),
+    "run seed.json --contexts contexts.jsonl --extractor lexical --out out.jsonl --extractions-out {}": (
+        ".jsonl",
+        ".jsonl",
+    ),
+    "extract seed.json --contexts contexts.jsonl --extractor lexical --out {}": (
+        ".jsonl or .parquet, or pass --format",
+        ".jsonl",
+    ),
     "report seed.json --rows rows.jsonl --out {}": (".html", ".html"),
     "explain seed.json --rows rows.jsonl --id lotus-garden --out {}": (
         ".txt, .md, .html or .json, or pass --format",

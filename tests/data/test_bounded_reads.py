@@ -38,18 +38,16 @@ def pipe(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("evaluate", G1A, "--rows", "/dev/zero"),
-        ("run", G1A, "--contexts", "/dev/zero"),
+        ("evaluate", G1A, "--rows", "/dev/zero"), ("run", G1A, "--contexts", "/dev/zero"),
         ("run", G1A, "--restaurants", CONTEXTS, "--reviews", "/dev/zero"),
-        ("validate", REQUESTS, "--restaurants", "/dev/zero"),
-        ("evaluate", G1A, "--rows", "-"),
+        ("validate", REQUESTS, "--restaurants", "/dev/zero"), ("evaluate", G1A, "--rows", "-"),
     ],
-)
+)  # fmt: skip
 def test_a_line_without_an_end_ends_the_file(arguments: tuple[object, ...]) -> None:
     is_stdin = arguments[-1] == "-"
     done = run_bounded(*arguments, redirect="< /dev/zero" if is_stdin else "")
-    assert (done.status, done.out) == (2, "")
     name = "<stdin>" if is_stdin else "/dev/zero"
+    assert (done.status, done.out) == (2, "")
     assert done.err.endswith(f"formulaseed: cannot read {name}: line 1 is longer than 64 MiB\n")
 
 
@@ -107,23 +105,23 @@ def test_a_module_is_a_regular_file(pipe: Path, tmp_path: Path) -> None:
     (tmp_path / "zero.py").symlink_to("/dev/zero")
     with open(tmp_path / "huge.py", "wb") as huge:
         huge.truncate(10 * limits.MODULE_BYTES)
-    for name, reason in {
-        "pipe.py": "it is not a regular file",
-        "zero.py": "it is not a regular file",
-        "folder.py": "Is a directory",
-        "huge.py": "it is larger than 16 MiB",
-        "absent.py": "No such file or directory",
-    }.items():
-        path = tmp_path / name
+    no_file = "it is not a regular file"
+    for path, reason in (
+        (pipe, no_file), (tmp_path / "zero.py", no_file), (tmp_path / "folder.py", "Is a directory"),
+        (tmp_path / "huge.py", "it is larger than 16 MiB"), (tmp_path / "absent.py", "No such file or directory"),
+    ):  # fmt: skip
         for arguments in (("evaluate", path, "--rows", "examples/rows-g1a_v2.jsonl"), ("run", path, "--contexts", "x")):
             done = run_bounded(*arguments)
             assert (done.status, done.err) == (2, f"formulaseed: cannot read {path}: {reason}\n")
 
 
+@pytest.mark.thorough
 def test_a_seed_may_come_through_a_pipe() -> None:
     """As the shell's process substitution gives it, also to commands that need the seed twice."""
     script = "sleep 0.2; cat tasks/g1a_v2/seed.json"
-    command = f'"{sys.executable}" -m formulaseed run <({script}) --contexts {CONTEXTS} --limit 1 --quiet --extractor lexical'
+    command = (
+        f'"{sys.executable}" -m formulaseed run <({script}) --contexts {CONTEXTS} --limit 1 --quiet --extractor lexical'
+    )
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1), done.stderr
 

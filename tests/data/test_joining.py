@@ -49,7 +49,10 @@ def test_parquet_in_place_of_json_lines(tmp_path: Path) -> None:
     reader = pytest.importorskip("pyarrow.json", reason="reading Parquet needs pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     seed = ROOT / "tasks" / "g1a_v2" / "seed.json"
-    for name, command, option in (("contexts", "run --extractor lexical", "--contexts"), ("rows-g1a_v2", "evaluate", "--rows")):
+    for name, command, option in (
+        ("contexts", "run --extractor lexical", "--contexts"),
+        ("rows-g1a_v2", "evaluate", "--rows"),
+    ):
         source, copy = ROOT / "examples" / f"{name}.jsonl", tmp_path / f"{name}.parquet"
         parquet.write_table(reader.read_json(source), copy)
         plain, packed = (formulaseed(*command.split(), seed, option, path) for path in (source, copy))

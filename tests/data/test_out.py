@@ -25,7 +25,8 @@ def names_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "option", "source"), [("evaluate", "--rows", ROWS), ("run --extractor lexical", "--contexts", EXAMPLES / "contexts.jsonl")]
+    ("command", "option", "source"),
+    [("evaluate", "--rows", ROWS), ("run --extractor lexical", "--contexts", EXAMPLES / "contexts.jsonl")],
 )
 def test_a_command_that_fails_leaves_the_old_results(command: str, option: str, source: Path, tmp_path: Path) -> None:
     """And no other file; one that succeeds replaces them."""
@@ -148,6 +149,7 @@ def test_pipes_and_devices_are_not_replaced(tmp_path: Path) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("out", ["-", "pipe"])
 def test_a_reader_receives_each_line_at_once(tmp_path: Path, out: str) -> None:
     """From standard output and from a pipe, while the command waits for more rows."""

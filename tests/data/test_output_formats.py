@@ -106,11 +106,8 @@ def test_a_terminal_shows_a_table_that_fits(width: int, folder: Path) -> None:
 
 def test_the_summary_counts_verdicts_errors_and_lines(folder: Path) -> None:
     """On standard error with every format; the most frequent first."""
-    summary = [
-        "VERDICT: 2 few, 2 good",
-        "errors: 1 division_by_zero in SHARE, 1 data",
-        "7 lines: 6 restaurants, 2 failed; 1 line unreadable",
-    ]
+    errors = "errors: 1 division_by_zero in SHARE, 1 data"
+    summary = ["VERDICT: 2 few, 2 good", errors, "7 lines: 6 restaurants, 2 failed; 1 line unreadable"]
     _, err = on_terminal(*EVALUATE, columns=200, cwd=folder, err=False)
     assert err.splitlines()[-3:] == summary
     for form in ("jsonl", "csv", "table"):
@@ -206,10 +203,8 @@ def test_results_are_sorted_by_an_output(name: str, folder: Path) -> None:
     """Numbers descend, strings ascend, results without a value come last; equal ones keep their order."""
     unsorted = evaluate(folder).results
     valued = [line for line in unsorted if "output" in line]
-    expected = sorted(
-        valued, key=lambda line: line["output"][name], reverse=name == "SHARE"
-    )  # stable in both directions
-    ids = [line["business_id"] for line in (*expected, *(line for line in unsorted if "output" not in line))]
+    valued.sort(key=lambda line: line["output"][name], reverse=name == "SHARE")  # stable in both directions
+    ids = [line["business_id"] for line in (*valued, *(line for line in unsorted if "output" not in line))]
     assert [line["business_id"] for line in evaluate(folder, "--sort", name).results] == ids
     assert [row["business_id"] for row in read_csv(evaluate(folder, "--sort", name, "--format", "csv").out)] == ids
 
@@ -337,13 +332,13 @@ def test_an_integer_of_over_64_bits_fails_its_restaurant(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @has_pyarrow
 def test_parquet_is_written_to_a_pipe_but_not_to_a_terminal(folder: Path) -> None:
     """A file without results has its columns, too."""
     arguments = [*EVALUATE, "--format", "parquet"]
-    done = subprocess.run(
-        [sys.executable, "-m", "formulaseed", *arguments], cwd=folder, capture_output=True, check=False
-    )
+    program = [sys.executable, "-m", "formulaseed", *arguments]
+    done = subprocess.run(program, cwd=folder, capture_output=True, check=False)
     assert (done.returncode, read_parquet(io.BytesIO(done.stdout)).num_rows) == (3, 6)
     write_lines(folder / "rows.jsonl")
     assert evaluate(folder, "--out", "r.parquet").status == 0
@@ -358,9 +353,8 @@ def test_without_pyarrow_the_command_names_the_extra(folder: Path) -> None:
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", ""), str(ROOT / "compiler")])
     options = ("evaluate", "seed.json", "--rows", "nowhere", "--out", "r.parquet")
     done = shell(*options, cwd=folder, env={"PYTHONPATH": path})
-    assert done.status == 2
-    assert "Parquet needs the extra `parquet`; run `pip install 'formulaseed[parquet]'`" in done.err
-    assert not (folder / "r.parquet").exists()
+    message = "Parquet needs the extra `parquet`; run `pip install 'formulaseed[parquet]'`"
+    assert (done.status, message in done.err, (folder / "r.parquet").exists()) == (2, True, False)
 
 
 @pytest.mark.thorough

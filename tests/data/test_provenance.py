@@ -56,7 +56,9 @@ def test_a_run_names_its_extractor(tmp_path: Path) -> None:
     for options, name in (((), "lexical"), (("--extractor", "recorded", "--extractions", recorded), "recorded")):
         done = command("run", path, "--contexts", contexts, *options)
         assert (done.status, len(done.results)) == (3, 3)
-        run = common_provenance([{**result, "run": {key: result["run"][key] for key in KEYS}} for result in done.results])
+        run = common_provenance(
+            [{**result, "run": {key: result["run"][key] for key in KEYS}} for result in done.results]
+        )
         assert (run["extractor"], run["prompt_sha256"], run["parameters"]) == (name, None, {"LEAST": 2})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,41 +12,11 @@ from formulaseed import DataError, compile_seed, load_evaluator, validate_reques
 from formulaseed.language.inputs import _is_similar
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.testing import reference_evaluate
-from helpers import EXAMPLES, formulaseed, write_json, write_lines
+from helpers import EXAMPLES, command, formulaseed, write_json, write_lines
 
 Json = dict[str, Any]
 
-SEED: Json = {
-    "task_name": "Friendly-1",
-    "parameters": {"LEAST": {"type": "integer", "default": 1}},
-    "filter": {"keywords": []},
-    "extract": {
-        "fields": [
-            {"name": "work_friendly", "type": "boolean", "default": False},
-            {"name": "kind", "type": "enum", "values": ["cafe", "bar"], "default": "bar"},
-            {"name": "score_1", "type": "integer", "default": 0},
-            {"name": "score_2", "type": "integer", "default": 0},
-            {"name": "ease", "type": "number"},
-        ],
-        "meta": [{"name": "age", "type": "number", "nullable": True}, {"name": "visits", "type": "integer", "nullable": True}],
-    },
-    "context": [
-        {"name": "price_tier", "type": "integer", "nullable": True},
-        {"name": "noise", "type": "enum", "values": ["quiet", "loud"], "nullable": True, "path": ["attributes", "NoiseLevel"]},
-        {"name": "garage", "type": "boolean", "path": ["attributes", "BusinessParking", "garage"], "nullable": True},
-    ],
-    "compute": [
-        {"name": "N", "op": "count", "where": {"extraction.work_friendly": True}},
-        {"name": "CAFES", "op": "count", "where": {"extraction.kind": "cafe"}},
-        {"name": "SCORE", "op": "sum", "expr": "extraction.score_1 + extraction.score_2 + extraction.ease"},
-        {"name": "OLD", "op": "sum", "expr": "1 if (meta.age or 0) > 2 else 0"},
-        {"name": "OFTEN", "op": "sum", "expr": "meta.visits or 0"},
-        {"name": "TIER", "op": "expr", "expr": "(context.price_tier or 0) + param.LEAST"},
-        {"name": "LOUD", "op": "expr", "expr": "context.noise == 'loud'"},
-        {"name": "GARAGE", "op": "expr", "expr": "context.garage or False"},
-    ],
-    "output": ["N", "CAFES", "SCORE", "OLD", "OFTEN", "TIER", "LOUD", "GARAGE"],
-}  # fmt: skip
+SEED: Json = json.loads((Path(__file__).parent / "friendly_seed.json").read_text(encoding="utf-8"))
 VALUES: Json = {"work_friendly": True, "kind": "cafe", "score_1": 1, "score_2": 2, "ease": 0.5}
 ROW: Json = {"review_id": "r1", "extraction": VALUES, "meta": {"age": 3.0, "visits": 4}}
 CONTEXT: Json = {"price_tier": 2}
@@ -207,19 +178,19 @@ NO_DICTIONARY = {"NoiseLevel": "u'loud'", "BusinessParking": "{'garage': True"}
 
 
 @pytest.mark.parametrize(
-    ("context", "message"),
+    ("attributes", "message"),
     [
-        ({"attributes": {"NoiseLevl": "u'loud'"}}, "`attributes.NoiseLevel` is missing, but there is `NoiseLevl`"),
-        ({"atributes": {"NoiseLevel": "u'loud'"}}, "`attributes` is missing, but there is `atributes`"),
-        ({"attributes": GARAGE_TYPO}, "`attributes.BusinessParking.garage` is missing, but there is `garge`"),
-        ({"attributes": "x"}, "`attributes` must be an object or null, not 'x'"),
-        ({"attributes": []}, "`attributes` must be an object or null, not []"),
-        ({"attributes": NO_DICTIONARY}, "`attributes.BusinessParking` must be an object or null"),
+        ({"NoiseLevl": "u'loud'"}, "`attributes.NoiseLevel` is missing, but there is `NoiseLevl`"),
+        (GARAGE_TYPO, "`attributes.BusinessParking.garage` is missing, but there is `garge`"),
+        ("x", "`attributes` must be an object or null, not 'x'"), ([], "`attributes` must be an object or null, not []"),
+        (NO_DICTIONARY, "`attributes.BusinessParking` must be an object or null"),
     ],
-)
-def test_a_broken_path_is_refused(context: Json, message: str) -> None:
+)  # fmt: skip
+def test_a_broken_path_is_refused(attributes: Any, message: str) -> None:
     """A misspelt key on a path, and a value that has no keys, are not null."""
-    assert refusal([], context).startswith(message)
+    assert refusal([], {"attributes": attributes}).startswith(message)
+    atributes = refusal([], {"atributes": attributes})
+    assert atributes.startswith("`attributes` is missing, but there is `atributes`")
 
 
 @pytest.mark.parametrize(
@@ -254,14 +225,14 @@ def test_strict_as_a_command(tmp_path: Path) -> None:
     rows = {"a": ROW, "b": {**ROW, "meta": {**ROW["meta"], "mood": 1}}}
     lines = [{"business_id": business_id, "context": CONTEXT, "rows": [row]} for business_id, row in rows.items()]
     path = write_lines(tmp_path / "rows.jsonl", *lines)
-    formulaseed("compile", seed, "--out", tmp_path)
+    command("compile", seed, "--out", tmp_path)
     for policy in (seed, tmp_path / "friendly_1.py"):
-        done = formulaseed("evaluate", policy, "--rows", path, "--strict")
-        assert done.status == 3
-        assert "the seed has no field `meta.mood`" in done.by_id()["b"]["error"]["message"]
-        assert "output" in done.by_id()["a"]
-        assert formulaseed("evaluate", policy, "--rows", path).status == 0
-    done = formulaseed("evaluate", "tasks/g1a_v2/seed.json", "--rows", "examples/rows-g1a_v2.jsonl", "--strict")
+        done = command("evaluate", policy, "--rows", path, "--strict")
+        results = done.by_id()
+        assert (done.status, "output" in results["a"]) == (3, True)
+        assert "the seed has no field `meta.mood`" in results["b"]["error"]["message"]
+        assert command("evaluate", policy, "--rows", path).status == 0
+    done = command("evaluate", "tasks/g1a_v2/seed.json", "--rows", "examples/rows-g1a_v2.jsonl", "--strict")
     assert (done.status, done.err.splitlines()[-1]) == (0, "14 lines: 14 restaurants, 0 failed")
 
 

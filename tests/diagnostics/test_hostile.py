@@ -124,6 +124,7 @@ def test_the_corpus_is_large_and_has_no_seed_twice() -> None:
         assert bool(entry.errors) is not entry.is_fine
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", FINE)
 def test_an_honest_oddity_gives_right_values(name: str, tmp_path: Path) -> None:
     """The seed compiles in time, its module has only printable lines, and gives the expected values."""

@@ -125,6 +125,7 @@ DEEP = (
 """Parts of formulas that are repeated, those between them, and those that are repeated behind them."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("before", "middle", "after"), DEEP)
 @pytest.mark.parametrize("times", [50, 250, 2_000, 100_000])
 def test_deep_and_long_formulas(before: str, middle: str, after: str, times: int) -> None:

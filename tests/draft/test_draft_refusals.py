@@ -35,8 +35,7 @@ def test_a_text_that_wants_code_gets_none(drafting: Drafting) -> None:
          "sources": []},
     ]  # fmt: skip
     seed = {**GOOD[2], "steps": steps, "output": ["A", "C"]}
-    done = drafting.run(conditions, GRAPH, seed, options=["--max-repairs", 0], task=task)
-    assert (done.status, "error[FS" in done.err) == (3, True)
+    drafting.run(conditions, GRAPH, seed, options=["--max-repairs", 0], task=task).expect(3, "error[FS")
     assert sorted(path.name for path in drafting.folder.iterdir()) == ["seed.draft.json", "t", "task.md"]
     values = drafting.asked(0)
     assert list(values) == ["sentences"]
@@ -51,10 +50,8 @@ def test_a_text_that_wants_code_gets_none(drafting: Drafting) -> None:
 def test_a_text_that_says_nothing_or_too_much_is_refused(text: bytes, drafting: Drafting) -> None:
     task = drafting.folder / "task.md"
     task.write_bytes(text)
-    done = draft(drafting.server, task=task)
-    assert (done.status, f"{task}: " in done.err) == (1, True)
-    assert drafting.server.messages == []
-    assert [*drafting.folder.iterdir()] == [task]
+    draft(drafting.server, task=task).expect(1, f"{task}: ")
+    assert (drafting.server.messages, [*drafting.folder.iterdir()]) == ([], [task])
 
 
 def test_a_text_of_200_kilobytes_is_drafted(drafting: Drafting) -> None:
@@ -75,12 +72,10 @@ def test_nothing_is_asked_where_a_seed_is_already(drafting: Drafting) -> None:
     """Before anything is paid: a seed beside the text, or where --out says; a replay says so at its end."""
     task = drafting.change_task("", "")
     drafting.seed.write_text("mine")
-    assert draft(drafting.server, task=task).status == 2
-    assert drafting.run().status == 2
+    assert (draft(drafting.server, task=task).status, drafting.run().status) == (2, 2)
     assert drafting.server.messages == []
-    done = draft(None, "--replay", RECORDED, task=task)
-    assert (done.status, drafting.seed.read_text()) == (2, "mine")
-    assert "holds something else; --force replaces it" in done.err
+    draft(None, "--replay", RECORDED, task=task).expect(2, "holds something else; --force replaces it")
+    assert drafting.seed.read_text() == "mine"
     assert draft(None, "--replay", RECORDED, "--force", task=task).status == 0
     assert json.loads(drafting.seed.read_text())["task_name"] == "G1a-v2"
 
@@ -88,8 +83,7 @@ def test_nothing_is_asked_where_a_seed_is_already(drafting: Drafting) -> None:
 def test_a_dry_run_counts_and_asks_nothing(drafting: Drafting) -> None:
     """The calls, the prompts as far as they are known, a bound of the cost; no file is written."""
     task = drafting.change_task("", "")
-    done = draft(drafting.server, "--dry-run", "--max-repairs", 1, task=task)
-    assert done.status == 0
+    done = draft(drafting.server, "--dry-run", "--max-repairs", 1, task=task).expect(0)
     lines = done.out.splitlines()
     assert lines[0] == "49 sentences; 3 calls to claude-sonnet-5-5, and at most 1 more to repair"
     assert lines[1].startswith("01-conditions: about 4,")
@@ -116,8 +110,7 @@ def test_ctrl_c_keeps_what_was_answered(drafting: Drafting) -> None:
         done = drafting.run(CONDITIONS)
     assert (done.status, done.out) == (130, "")
     assert "--resume continues from there" in done.err
-    assert drafting.resume(GRAPH, GOOD[2]).status == 0
-    assert len(drafting.server.messages) == 2
+    assert (drafting.resume(GRAPH, GOOD[2]).status, len(drafting.server.messages)) == (0, 2)
 
 
 def test_without_a_key_nothing_is_left_behind(drafting: Drafting) -> None:
@@ -141,9 +134,7 @@ def test_without_the_package_the_extra_is_named(drafting: Drafting, monkeypatch:
 
 
 def test_there_is_nothing_to_resume(drafting: Drafting) -> None:
-    done = drafting.resume()
-    assert done.status == 2
-    assert f"there is no answer in {drafting.transcript} to continue from" in done.err
+    drafting.resume().expect(2, f"there is no answer in {drafting.transcript} to continue from")
 
 
 def test_the_likely_cost_rests_on_the_recorded_example() -> None:

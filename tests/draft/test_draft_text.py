@@ -47,13 +47,10 @@ def check_golden(path: Path, text: str, request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("stage", [*STAGES, REPAIR_STAGE], ids=lambda stage: stage.name)
 def test_the_prompts_are_as_reviewed(stage: Stage, request: pytest.FixtureRequest) -> None:
-    """A change of the tables or of a template shows here."""
     check_golden(GOLDENS / f"draft_{stage.name}.md", system_prompt(stage), request)
 
 
-def test_the_recorded_transcript_is_as_this_version_would_write_it(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_recorded_transcript_is_up_to_date(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The hand-written answers, with the prompts, schemas, diagnostics and the report of this version."""
     recorded = Transcript(RECORDED)
 
@@ -142,7 +139,6 @@ def test_no_word_of_a_task_is_lost(path: Path) -> None:
 
 @pytest.mark.parametrize("piece", ["- ", "| -", "e.g. A", "#", "a.   ", "* ", "x. ", "1. ", "``` ", "`(*", "|", "**"])
 def test_long_texts_take_no_time(piece: str) -> None:
-    """The time grows with the length alone, whatever a text repeats."""
     assert split((piece * 200_000)[:400_000] + " x y z").sentences
 
 
@@ -185,8 +181,7 @@ def test_what_is_lost_or_added_is_reported() -> None:
     traced = trace({**CONDITIONS, "background": [3, 4]}, seed)
     assert [s.number for s in traced.unmapped] == [5, 53]
     assert [s.number for s in traced.background] == [3, 4]
-    assert traced.unsourced == ("step TRUST_IMPACT",)
-    assert traced.unknown == (("step BASE_RISK", 777),)
+    assert (traced.unsourced, traced.unknown) == (("step TRUST_IMPACT",), (("step BASE_RISK", 777),))
     assert traced.missing == ("step N_OLD of the graph", "N_TOTAL_INCIDENTS, which the text asks to report")
     assert [(s.number, number) for s, number in traced.lost_numbers] == [(59, "8.0"), (59, "8.0")]
     assert ("step VERDICT", "9.0") in traced.added_numbers

@@ -70,7 +70,6 @@ def _values(schema: Any) -> list[dict[str, Any]]:
     ("schema", "answer"), [*zip(SCHEMAS.values(), (CONDITIONS, GRAPH, BAD_SEED, REPAIR), strict=True)], ids=SCHEMAS
 )
 def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
-    """An answer with any value of another kind, or any key left out, is refused."""
     assert wire.read_answer(json.dumps(answer), schema) == answer
     count = len(list(places(answer)))
     assert count > 20
@@ -130,7 +129,6 @@ def test_a_draft_becomes_the_seed_of_the_specification() -> None:
 
 @pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
 def test_answers_can_express_every_seed_of_the_project(path: Path) -> None:
-    """The answers for each task's seed become the same program; properties are not drafted."""
     task_seed = json.loads(path.read_text(encoding="utf-8"))
     task_seed.pop("properties", None)
     loaded = load_seed(task_seed)

@@ -256,7 +256,6 @@ def test_a_call_is_completed_with_its_bracket() -> None:
 
 
 def test_a_broken_text_is_no_trouble() -> None:
-    """At every length of a text that is being typed each query has an answer or none, and nothing is raised."""
     for length in range(0, len(SMALL), 23):
         document = SeedDocument("seed.json", SMALL[:length])
         assert isinstance(document.diagnostics, tuple)
@@ -319,8 +318,7 @@ async def _run_session(uri: str) -> None:
         client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "json", 1, broken)))
         await eventually(lambda: uri in published)
         (error,) = [d for d in published[uri] if d.severity == lsp.DiagnosticSeverity.Error]
-        assert error.code == "FS201"
-        assert error.range.start == position(broken, broken.index("N_BADD"))
+        assert (error.code, error.range.start) == ("FS201", position(broken, broken.index("N_BADD")))
         (note,) = [d for d in published[uri] if d.code == "FS617"]
         assert note.severity == lsp.DiagnosticSeverity.Hint
         (related,) = note.related_information or ()
@@ -366,7 +364,6 @@ async def _run_session(uri: str) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
-    """A missing package is reported with what to install."""
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError(name='pygls')")
     (tmp_path / "lsprotocol.py").write_text("raise ModuleNotFoundError(name='lsprotocol')")
     done = formulaseed("lsp", env={"PYTHONPATH": str(tmp_path)})
@@ -406,6 +403,7 @@ SESSIONS = {
 RARE = {"shutdown", "nothing", "half a message", "no JSON"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.thorough) if n in RARE else n for n in SESSIONS])
 def test_a_session_ends_in_silence(name: str) -> None:
     """A real process ends with status 0, or with 1 for an exit without a shutdown, and writes nothing to standard error."""
@@ -415,6 +413,7 @@ def test_a_session_ends_in_silence(name: str) -> None:
     assert (b'"capabilities"' in done.stdout) is (STARTED in sent)
 
 
+@pytest.mark.thorough
 def test_a_client_that_reads_no_more() -> None:
     """It has closed its end of the pipe before the diagnostics come."""
     with subprocess.Popen(SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:

@@ -4,88 +4,75 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import diff, explain, load_seed
+from explaining import G1A, LINES, SEED, choose, count, explain_line, formula, join_words, make_seed
+from formulaseed import diff, explain
 from formulaseed.explanation.evidence_text import describe_exclusions
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change, Evidence
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.testing import reference_evaluate
-from helpers import EXAMPLES, TASKS, formulaseed
+from helpers import EXAMPLES, command, read_lines, write_lines
 
 Json = Any
-G1A = load_seed(TASKS / "g1a_v2" / "seed.json")
-LINES = {
-    line["business_id"]: line for line in map(json.loads, (EXAMPLES / "rows-g1a_v2.jsonl").read_text().splitlines())
-}
+SOME = choose("V", {"N > 0": "some"}, "none")
+"""A verdict by the count `N`."""
 
 
-@cache
-def explain_line(name: str) -> Explanation:
-    line = LINES[name]
-    return explain(G1A, line["rows"], line["context"], name)
+def find_evidence(explanation: Explanation | str, step: str) -> Evidence:
+    """Return the evidence of a step, of an explanation or of a restaurant of the examples."""
+    if isinstance(explanation, str):
+        explanation = explain_line(explanation)
+    return next(part for part in explanation.evidence if part.step == step)
 
 
-def find_evidence(found: Explanation, step: str) -> Evidence:
-    return next(part for part in found.evidence if part.step == step)
+def explain_steps(*compute: Json, rows: Any = (), output: str | None = None) -> Explanation:
+    """Explain the last step of a seed, or `output`, for rows that are values of `meta`, called r0, r1, r2."""
+    reviews = [{"review_id": f"r{at}", "meta": meta} for at, meta in enumerate(rows)]
+    return explain(make_seed([*compute], output or compute[-1]["name"]), reviews, {}, "b")
 
 
-def make_seed(compute: list[Json], *output: str) -> Json:
-    fields = [{"name": "topic", "type": "string", "default": "none"}]
-    return {"task_name": "Made", "extract": {"fields": fields}, "compute": compute, "output": [*output]}
-
-
-def join_words(text: str) -> str:
-    return " ".join(text.split())
+def additions(name: str) -> list[Change]:
+    return [change for change in explain_line(name).changes if change.kind == "more reviews"]
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
     """A field that a sentence does not name can have any other value, and the verdict is the same."""
-    line, explanation = LINES[name], explain_line(name)
-    for change in (part for part in explanation.changes if part.kind == "more reviews"):
+    line, unnamed = LINES[name], {"funny": 99, "cool": 99, "month": None}
+    for change in additions(name):
         assert change.row is not None
-        for section, key, other in (("meta", "funny", 99), ("meta", "cool", 99), ("meta", "month", None)):
+        for key, other in unnamed.items():
             assert key not in change.text
             row = copy.deepcopy(change.row)
-            row[section][key] = other
+            row["meta"][key] = other
             row["meta"].pop("date", None)
             steps = reference_evaluate(G1A, [*line["rows"], *[row] * int(change.number)], line["context"])
             assert steps["VERDICT"] == change.verdict
         for key, value in {**change.row["extraction"], **change.row["meta"]}.items():
-            if key not in ("funny", "cool", "month", "date"):
-                assert any(
-                    form in change.text for form in (f"{key} {format_plain(value)}", f"{key} is {format_value(value)}")
-                ), key
+            forms = (f"{key} {format_plain(value)}", f"{key} is {format_value(value)}")
+            assert key in (*unnamed, "date") or any(form in change.text for form in forms), key
 
 
 def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_step_asks_for() -> None:
     """The latest that a step counts is copied, or else the latest of all, by name; without reviews a row that is stated."""
-    rows = {row["review_id"]: row for row in LINES["nonna-pia"]["rows"]}
-    high, low = (change for change in explain_line("nonna-pia").changes if change.kind == "more reviews")
+    high, low = additions("nonna-pia")
     assert (high.verdict, low.verdict) == ("High Risk", "Low Risk")
-    assert high.row == low.row == rows["nonna-pia-06"]
+    (copied,) = [row for row in LINES["nonna-pia"]["rows"] if row["review_id"] == "nonna-pia-06"]
+    assert high.row == low.row == copied
     assert high.text.startswith("with 4 more reviews like nonna-pia-06 (incident_severity none, account_type none, ")
     for name in ("hanks-blue-plate", "slice-parade", "rusty-anchor"):
         latest = max(LINES[name]["rows"], key=lambda row: row["meta"]["date"])
-        added = [change for change in explain_line(name).changes if change.kind == "more reviews"]
-        assert len(added) == 2
-        for change in added:
-            assert f"(otherwise as in {latest['review_id']}: " in change.text
-            assert change.row is not None
-            assert change.row["meta"] == latest["meta"] | {"date": f"{latest['meta']['date'][:7]}-01"}
+        meta = latest["meta"] | {"date": f"{latest['meta']['date'][:7]}-01"}
+        assert [change.row and change.row["meta"] for change in additions(name)] == [meta, meta]
+        assert all(f"(otherwise as in {latest['review_id']}: " in change.text for change in additions(name))
     explanation = explain(G1A, [], {"categories": "Thai"}, "b")
     assert all("(assumed, as there is no review to go by: " in change.text for change in explanation.changes)
     assert "stars 3, useful 0, year 2025)" in explanation.changes[0].text
-    compute: list[Json] = [
-        {"name": "N", "op": "count", "where": {"meta.stars": {">": 2}}},
-        {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
-    ]
-    (more,) = explain(make_seed(compute, "V"), [], {}, "b").changes
+    (more,) = explain_steps(count("N", {"meta.stars": {">": 2}}), SOME).changes
     assert more.text == "with 1 more review (assumed, as there is no review to go by: stars 3)"
 
 
@@ -98,36 +85,18 @@ def test_each_verdict_is_reached_or_said_not_to_be() -> None:
     assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in join_words(carp.text)
     lotus = explain_line("lotus-garden")
     assert lotus.not_found == ["High Risk"]
-    text = join_words(lotus.text)
     searched = "Tried: each review left out, some combinations of up to 10, up to 64 reviews of one kind added, each parameter."
-    assert (
-        text.index(searched) < text.index("- Low Risk if reviews") < text.index("High Risk: none of these leads there")
-    )
+    order = [searched, "- Low Risk if reviews", "High Risk: none of these leads there"]
+    assert sorted(order, key=join_words(lotus.text).index) == order
     assert all("none of these leads there" in form for form in (lotus.html, lotus.markdown))
 
 
 def test_verdicts_between_two_others_are_found() -> None:
     """One that only some numbers of reviews above eight give, which are not all tried."""
-    rules = [{"when": "N < 10", "then": "few"}, {"when": "N < 12", "then": "some"}, {"else": "many"}]
-    compute: list[Json] = [
-        {"name": "N", "op": "count", "where": {"meta.stars": 1}},
-        {"name": "V", "op": "case", "rules": rules},
-    ]
-    explanation = explain(make_seed(compute, "V"), [{"review_id": "r", "meta": {"stars": 5}}], {}, "b")
+    verdict = choose("V", {"N < 10": "few", "N < 12": "some"}, "many")
+    explanation = explain_steps(count("N", {"meta.stars": 1}), verdict, rows=[{"stars": 5}])
     assert [(change.verdict, change.number) for change in explanation.changes] == [("some", 10), ("many", 12)]
     assert explanation.not_found == []
-
-
-def test_no_review_is_left_out_in_vain() -> None:
-    """Each review that a change leaves out is needed for its verdict."""
-    for name in LINES:
-        line = LINES[name]
-        for change in (each for each in explain_line(name).changes if each.kind == "fewer reviews"):
-            for review_id in change.review_ids:
-                rows = [
-                    r for r in line["rows"] if r["review_id"] not in change.review_ids or r["review_id"] == review_id
-                ]
-                assert reference_evaluate(G1A, rows, line["context"])["VERDICT"] != change.verdict
 
 
 def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
@@ -145,33 +114,28 @@ def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
 
 def test_a_value_that_equals_the_default_is_no_default_where_a_review_counts() -> None:
     """A review of the year that is the default counts as any other."""
-    compute: list[Json] = [
-        {"name": "LAST", "op": "max", "field": "meta.year", "where": {"meta.stars": 1}, "default": 2020},
-        {"name": "V", "op": "case", "rules": [{"when": "LAST > 2020", "then": "new"}, {"else": "old"}]},
-    ]
-    seed = make_seed(compute, "V")
-    rows = [
-        {"review_id": f"r{stars}", "meta": {"stars": stars, "year": year}} for stars, year in ((1, 2020), (5, 2021))
-    ]
-    explanation = explain(seed, rows, {}, "b")
+    last = {"name": "LAST", "op": "max", "field": "meta.year", "where": {"meta.stars": 1}, "default": 2020}
+    rows = [{"stars": 1, "year": 2020}, {"stars": 5, "year": 2021}]
+    explanation = explain_steps(last, choose("V", {"LAST > 2020": "new"}, "old"), rows=rows)
     assert [step.is_default for step in explanation.steps] == [False, False]
     (more,) = explanation.changes
     assert (more.effects["LAST"].default, more.effects["LAST"].after) == (None, 2021)
 
 
 def test_of_a_maximum_those_that_have_it_are_shown() -> None:
-    """And how many others count."""
-    explanation = explain_line("lotus-garden")
-    year = find_evidence(explanation, "MOST_RECENT_YEAR")
+    """And how many others count, with a condition and without."""
+    year = find_evidence("lotus-garden", "MOST_RECENT_YEAR")
     assert (year.number, [review.review_id for review in year.reviews]) == (5, ["lotus-garden-15"])
-    text = join_words(explanation.text)
+    text = join_words(explain_line("lotus-garden").text)
     assert "MOST_RECENT_YEAR = 2022: the highest meta.year of the 5 of 14 reviews that meet $IS_INCIDENT" in text
     assert "4 others have less" in text
+    maximum = {"name": "M", "op": "max", "field": "meta.stars", "default": 0}
+    text = explain_steps(maximum, rows=[{"stars": stars} for stars in (4, 2, 3)]).text
+    assert "M = 4: the highest meta.stars of 3 reviews\n  - r0 (4 stars)\n  - 2 others have less" in text
 
 
 def test_what_reviews_add_to_a_sum_is_said() -> None:
-    """The amounts make up the sum."""
-    weight = find_evidence(explain_line("lotus-garden"), "TOTAL_WEIGHT")
+    weight = find_evidence("lotus-garden", "TOTAL_WEIGHT")
     assert sum(review.amount or 0 for review in weight.reviews) == pytest.approx(weight.value)
     assert "lotus-garden-04, adds 6.7081" in explain_line("lotus-garden").text
 
@@ -183,13 +147,12 @@ def test_a_filter_is_explained_where_it_is_first_named() -> None:
     assert text.count(meaning) == 2
     assert text.index(meaning) < text.index("MOST_RECENT_YEAR = 2017: max of")
     assert join_words(explain_line("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 2
-    compute: list[Json] = [
+    explanation = explain_steps(
         {"name": "LOW", "op": "define_filter", "meta": {"stars": {"<": 3}}},
         {"name": "OLD_LOW", "op": "define_filter", "where": {"$LOW": True, "meta.year": {"<": 2020}}},
-        {"name": "N", "op": "count", "where": {"$OLD_LOW": True}},
-    ]
-    seed = make_seed(compute, "N")
-    explanation = explain(seed, [{"review_id": "r", "meta": {"stars": 5, "year": 2019}}], {}, "b")
+        count("N", {"$OLD_LOW": True}),
+        rows=[{"stars": 5, "year": 2019}],
+    )
     assert explanation.evidence[0].filters == {"OLD_LOW": "$LOW and meta.year < 2020", "LOW": "meta.stars < 3"}
     assert [part.conditions for part in explanation.evidence[0].excluded] == [["meta.stars < 3"]]
     assert explanation.because == [
@@ -198,48 +161,36 @@ def test_a_filter_is_explained_where_it_is_first_named() -> None:
 
 
 def test_every_condition_that_a_review_does_not_meet_is_named() -> None:
-    """The groups are disjoint."""
-    recent = find_evidence(explain_line("nonna-pia"), "N_RECENT")
-    line = LINES["nonna-pia"]
-    rows = {row["review_id"]: row for row in line["rows"]}
-    tests = {
-        "extraction.account_type == 'firsthand'": lambda row: row["extraction"]["account_type"] == "firsthand",
-        "extraction.incident_severity in ['mild', 'moderate', 'severe']": lambda row: (
-            row["extraction"]["incident_severity"] != "none"
-        ),
-        "meta.year >= 2023": lambda row: row["meta"]["year"] >= 2023,
-    }
-    listed = [name for exclusion in recent.excluded for name in exclusion.review_ids]
-    assert sorted(listed) == sorted(rows)
-    for exclusion in recent.excluded:
-        assert all(
-            [text for text, test in tests.items() if not test(rows[name])] == exclusion.conditions
-            for name in exclusion.review_ids
-        )
+    """Each review is in one group, that of the conditions that it does not meet."""
+    unmet = {}
+    for row in LINES["nonna-pia"]["rows"]:
+        met = {
+            "extraction.account_type == 'firsthand'": row["extraction"]["account_type"] == "firsthand",
+            "extraction.incident_severity in ['mild', 'moderate', 'severe']": row["extraction"]["incident_severity"] != "none",
+            "meta.year >= 2023": row["meta"]["year"] >= 2023,
+        }  # fmt: skip
+        unmet[row["review_id"]] = [condition for condition, is_met in met.items() if not is_met]
+    groups = find_evidence("nonna-pia", "N_RECENT").excluded
+    pairs = [(review_id, group.conditions) for group in groups for review_id in group.review_ids]
+    assert sorted(pairs) == sorted(unmet.items())
 
 
 def test_reviews_that_one_condition_leaves_out_are_named() -> None:
     """With what they have instead, but for those that another step counts by the same field; the numbers add up."""
-    explanation = explain_line("golden-carp")
-    severe = find_evidence(explanation, "N_SEVERE")
-    assert [exclusion.near for exclusion in severe.excluded if exclusion.near] == [
-        ["golden-carp-12: account_type is 'secondhand', not 'firsthand'"]
-    ]
-    assert [len(exclusion.conditions) for exclusion in severe.excluded if exclusion.near] == [1]
+    severe = find_evidence("golden-carp", "N_SEVERE")
+    near = "golden-carp-12: account_type is 'secondhand', not 'firsthand'"
+    assert [(group.near, len(group.conditions)) for group in severe.excluded if group.near] == [([near], 1)]
     assert [*describe_exclusions(severe)] == [
-        "not counted: golden-carp-12: account_type is 'secondhand', not 'firsthand'",
+        f"not counted: {near}",
         "5 other reviews do not count: neither extraction.incident_severity == 'severe' nor extraction.account_type == "
         "'firsthand' holds for 3; extraction.incident_severity == 'severe' does not hold for 2",
     ]
-    mild = find_evidence(explain_line("nonna-pia"), "N_MILD")
-    assert mild.number == 0
     text = join_words(explain_line("nonna-pia").text)
     assert "N_RECENT, N_MILD and N_SEVERE are 0: none of 11 reviews counts" in text
     assert "N_RECENT: not counted: nonna-pia-07: meta.year is 2017, not >= 2023" in text
-    compute: list[Json] = [{"name": "N", "op": "count", "where": {"meta.stars": 1, "meta.useful": {">": 3}}}]
-    rows = [{"review_id": f"r{n}", "meta": {"stars": 1 + n // 8, "useful": 0}} for n in range(12)]
-    few = find_evidence(explain(make_seed(compute, "N"), rows, {}, "b"), "N")
-    assert [*describe_exclusions(few)] == [
+    rows = [{"stars": 1 + n // 8, "useful": 0} for n in range(12)]
+    few = explain_steps(count("N", {"meta.stars": 1, "meta.useful": {">": 3}}), rows=rows)
+    assert [*describe_exclusions(find_evidence(few, "N"))] == [
         "not counted: " + "; ".join(f"r{n}: meta.useful is 0, not > 3" for n in range(5)),
         "7 other reviews do not count: neither meta.stars == 1 nor meta.useful > 3 holds for 4; "
         "meta.useful > 3 does not hold for 3",
@@ -247,28 +198,23 @@ def test_reviews_that_one_condition_leaves_out_are_named() -> None:
 
 
 def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> None:
-    """Nine counts change with one review; steps that do not lead to the verdict are left out."""
+    """Twelve counts change with one review; steps that do not lead to the verdict are left out."""
     names = [f"N{i}" for i in range(12)]
-    compute: list[Json] = [
-        *({"name": name, "op": "count", "where": {"meta.stars": {"<=": 1 + i / 100}}} for i, name in enumerate(names)),
-        {"name": "ASIDE", "op": "count", "where": {"meta.stars": 1}},
-        {"name": "TOTAL", "op": "expr", "expr": " + ".join(names)},
-        {"name": "V", "op": "case", "rules": [{"when": "TOTAL > 0", "then": "some"}, {"else": "none"}]},
-    ]
-    seed = make_seed(compute, "V", "ASIDE")
-    explanation = explain(seed, [{"review_id": "r", "meta": {"stars": 1}}], {}, "b", output="V")
-    fewer: Change = explanation.changes[0]
-    assert [*fewer.effects] == ["TOTAL", *names]
-    assert "TOTAL 12 to 0, N0 1 to 0" in join_words(explanation.text)
-    assert "and 2 other steps" in join_words(explanation.text)
+    counts = [count(name, {"meta.stars": {"<=": 1 + i / 100}}) for i, name in enumerate(names)]
+    total = formula("TOTAL", " + ".join(names))
+    steps = [*counts, count("ASIDE", {"meta.stars": 1}), total, choose("V", {"TOTAL > 0": "some"}, "none")]
+    rows = [{"review_id": "r", "meta": {"stars": 1}}]
+    explanation = explain(make_seed(steps, "V", "ASIDE"), rows, {}, "b", output="V")
+    assert [*explanation.changes[0].effects] == ["TOTAL", *names]
+    text = join_words(explanation.text)
+    assert ("TOTAL 12 to 0, N0 1 to 0" in text, "and 2 other steps" in text) == (True, True)
 
 
 @pytest.mark.thorough
 def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
     """Each of 600 steps uses the two before it: there are more ways through them than can be followed."""
-    steps: list[Json] = [{"name": "S0", "op": "count"}, {"name": "S1", "op": "expr", "expr": "S0 + 1"}]
-    steps += [{"name": f"S{i}", "op": "expr", "expr": f"min(9, S{i - 1} + S{i - 2})"} for i in range(2, 600)]
-    explanation = explain(make_seed(steps, "S599"), [], {}, "b")
+    steps = [formula(f"S{i}", f"min(9, S{i - 1} + S{i - 2})") for i in range(2, 600)]
+    explanation = explain_steps(count("S0"), formula("S1", "S0 + 1"), *steps)
     places = {step.name: place for place, step in enumerate(explanation.steps)}
     assert len(places) == 600
     assert all(places[step.name] < places[used] for step in explanation.steps for used in step.uses)
@@ -276,10 +222,7 @@ def test_steps_that_use_each_other_many_times_are_explained_at_once() -> None:
 
 def test_one_rule_chooses_the_verdict() -> None:
     """The step that `explain` explains is that of `diff`, also where a number that rules choose is the last output."""
-    rules = [{"when": "N > 0", "then": "some"}, {"else": "none"}]
-    grades = [{"when": "N > 0", "then": 1}, {"else": 2}]
-    compute = [{"name": "N", "op": "count"}, {"name": "V", "op": "case", "rules": rules}]
-    seed = make_seed([*compute, {"name": "GRADE", "op": "case", "rules": grades}], "N", "V", "GRADE")
+    seed = make_seed([count("N"), SOME, choose("GRADE", {"N > 0": 1}, 2)], "N", "V", "GRADE")
     difference = diff(seed, seed, [{"business_id": "b", "context": {}, "rows": []}])
     assert explain(seed, [], {}, "b").step == difference.json["data"]["verdict"] == "V"
 
@@ -290,76 +233,58 @@ def test_rows_with_dates_alone_are_added_to() -> None:
     for row in line["rows"]:
         del row["meta"]["year"], row["meta"]["month"]
     explanation = explain(G1A, line["rows"], line["context"], "slice-parade")
-    assert [change.text for change in explanation.changes] == [
-        change.text for change in explain_line("slice-parade").changes
-    ]
+    texts = [[change.text for change in one.changes] for one in (explanation, explain_line("slice-parade"))]
+    assert texts[0] == texts[1]
 
 
 def test_recorded_quotes_are_shown_where_the_review_has_them(tmp_path: Path) -> None:
     """A recorded extraction's quote is the extractor's; one that the review does not contain is not shown."""
-    recorded = [json.loads(line) for line in (EXAMPLES / "extractions-g1a_v2.jsonl").read_text().splitlines()]
-    for line in recorded:
-        if line["review_id"] == "nonna-pia-07":
-            line |= {
-                "quotes": {"incident_severity": "my face had puffed up"},
-                "reasons": {"incident_severity": "Swelling."},
-            }
-        if line["review_id"] == "nonna-pia-06":
-            line["quotes"] = {"safety_interaction": "words that nobody wrote"}
-    path = tmp_path / "recorded.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in recorded), encoding="utf-8")
-    arguments = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", path)
-    seed, rows = TASKS / "g1a_v2" / "seed.json", tmp_path / "rows.jsonl"
-    assert formulaseed("extract", seed, *arguments, "--with-text", "--out", rows).status == 0
-    done = formulaseed("explain", seed, "--rows", rows, "--id", "nonna-pia", "--format", "json")
+    recorded = {line["review_id"]: line for line in read_lines(EXAMPLES / "extractions-g1a_v2.jsonl")}
+    reasons = {"incident_severity": "Swelling."}
+    recorded["nonna-pia-07"] |= {"quotes": {"incident_severity": "my face had puffed up"}, "reasons": reasons}
+    recorded["nonna-pia-06"]["quotes"] = {"safety_interaction": "words that nobody wrote"}
+    extractions = write_lines(tmp_path / "recorded.jsonl", *recorded.values())
+    arguments = ("--contexts", EXAMPLES / "contexts.jsonl", "--extractor", "recorded", "--extractions", extractions)
+    rows = tmp_path / "rows.jsonl"
+    assert command("extract", SEED, *arguments, "--with-text", "--out", rows).status == 0
+    done = command("explain", SEED, "--rows", rows, "--id", "nonna-pia", "--format", "json")
     explanation = Explanation.model_validate_json(done.out)
     assert [review.quote for review in find_evidence(explanation, "N_MODERATE").reviews] == ["my face had puffed up"]
     assert [review.quoted_by for review in find_evidence(explanation, "N_POSITIVE").reviews] == ["whole"]
-    rows = formulaseed("extract", seed, *arguments, "--with-text").out.splitlines()
-    (row,) = [row for line in rows for row in json.loads(line)["rows"] if row["review_id"] == "nonna-pia-07"]
-    assert (row["quotes"]["incident_severity"]["verified"], row["reasons"]) == (
-        True,
-        {"incident_severity": "Swelling."},
-    )
+    (row,) = [row for line in read_lines(rows) for row in line["rows"] if row["review_id"] == "nonna-pia-07"]
+    assert (row["quotes"]["incident_severity"]["verified"], row["reasons"]) == (True, reasons)
 
 
 def test_a_verdict_that_a_formula_passes_on_is_explained() -> None:
     """A chain of conditions that chooses from steps has rules, and the reasons go on with the step that it passes on."""
     compute: list[Json] = [
-        {"name": "LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
-        {"name": "BAND", "op": "case", "rules": [{"when": "LOW >= 2", "then": "bad"}, {"else": "good"}]},
+        count("LOW", {"meta.stars": {"<": 3}}),
+        choose("BAND", {"LOW >= 2": "bad"}, "good"),
         {"name": "CLOSED", "op": "const", "value": "closed"},
-        {
-            "name": "V",
-            "op": "expr",
-            "expr": "CLOSED if context.is_open == 0 else 'new' if context.review_count < 3 else BAND",
-        },
+        formula("V", "CLOSED if context.is_open == 0 else 'new' if context.review_count < 3 else BAND"),
     ]
     rows = [{"review_id": "r", "meta": {"stars": 1}}]
     explanation = explain(make_seed(compute, "V"), rows, {"is_open": 1, "review_count": 5}, "b")
-    assert [(rule.result, rule.state) for rule in explanation.rules] == [
-        ("closed", "false"), ("new", "false"), ("good", "taken"),
-    ]  # fmt: skip
+    rules = [(rule.result, rule.state) for rule in explanation.rules]
+    assert rules == [("closed", "false"), ("new", "false"), ("good", "taken")]
     assert explanation.because == [
         "V is 'good' because no other rule holds: context.is_open is 1, other than 0; context.review_count is 5, at least 3.",
         "BAND is 'good' because no other rule holds: LOW is 1, under 2.",
         "LOW is 1: 1 of 1 review meets meta.stars < 3.",
     ]
-    (more,) = explanation.changes
-    assert (more.verdict, more.number) == ("bad", 1)
+    assert [(change.verdict, change.number) for change in explanation.changes] == [("bad", 1)]
     assert join_words(explanation.text).count("bad with 1 more review") == 1
 
 
 def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
     """Negated filters and alternatives: what is asked for is said, what holds anyway is assumed."""
-    compute: list[Json] = [
-        {"name": "JOKE", "op": "define_filter", "expr": "meta.funny > 10 and meta.cool <= 2"},
-        {"name": "N", "op": "count", "where": {"$JOKE": False, "meta.stars": 1, "meta.date": {"in": ["2020-01-01"]}}},
-        {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": "some"}, {"else": "none"}]},
-    ]
-    row = {"review_id": "r", "meta": {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}}
-    (more,) = explain(make_seed(compute, "V"), [row], {}, "b").changes
-    assert more.text == "with 1 more review where stars is 1, date is '2020-01-01' (otherwise as in r: funny 0, cool 0)"
+    joke = {"name": "JOKE", "op": "define_filter", "expr": "meta.funny > 10 and meta.cool <= 2"}
+    counted = count("N", {"$JOKE": False, "meta.stars": 1, "meta.date": {"in": ["2020-01-01"]}})
+    row = {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}
+    (more,) = explain_steps(joke, counted, SOME, rows=[row]).changes
+    assert (
+        more.text == "with 1 more review where stars is 1, date is '2020-01-01' (otherwise as in r0: funny 0, cool 0)"
+    )
 
 
 def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
@@ -377,32 +302,17 @@ def test_what_hides_or_lays_out_text_is_shown_in_every_format() -> None:
 
 def test_conditions_behind_a_guard_against_null_are_explained() -> None:
     """In rules, and in what a review must meet: what has no value does not hold."""
-    compute: list[Json] = [
-        {"name": "N", "op": "count", "where": {"meta.wait": {"!=": None, ">": 10}}},
-        {
-            "name": "V",
-            "op": "case",
-            "rules": [{"when": "context.tier != None and context.tier > 2", "then": "dear"}, {"else": "cheap"}],
-        },
-        {"name": "W", "op": "case", "rules": [{"when": "N > 0", "then": "long"}, {"else": "short"}]},
-    ]
-    seed = make_seed(compute, "V", "W") | {"context": [{"name": "tier", "type": "integer", "nullable": True}]}
+    dear = choose("V", {"context.tier != None and context.tier > 2": "dear"}, "cheap")
+    steps = [count("N", {"meta.wait": {"!=": None, ">": 10}}), dear, choose("W", {"N > 0": "long"}, "short")]
+    seed = make_seed(steps, "V", "W", context=[{"name": "tier", "type": "integer", "nullable": True}])
     seed["extract"] = {"fields": [], "meta": [{"name": "wait", "type": "integer", "nullable": True}]}
-    explanation = explain(seed, [], {"tier": None}, "b", output="V")
-    assert explanation.because == [
+    assert explain(seed, [], {"tier": None}, "b", output="V").because == [
         "V is 'cheap' because no other rule holds: context.tier is null, equal to null and not over 2."
     ]
     rows = [{"review_id": str(wait), "meta": {"wait": wait}} for wait in (None, 5, 20)]
     explanation = explain(seed, rows, {"tier": 3}, "b", output="W")
     assert [part.review_ids for part in find_evidence(explanation, "N").excluded] == [["None"], ["5"]]
     assert all((explanation.html, explanation.markdown))
-
-
-def test_of_all_reviews_those_with_the_maximum_are_shown() -> None:
-    """A maximum without a condition has its reviews, too."""
-    seed = make_seed([{"name": "M", "op": "max", "field": "meta.stars", "default": 0}], "M")
-    explanation = explain(seed, [{"review_id": f"r{n}", "meta": {"stars": n}} for n in (4, 2, 3)], {}, "b")
-    assert "M = 4: the highest meta.stars of 3 reviews\n  - r4 (4 stars)\n  - 2 others have less" in explanation.text
 
 
 def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
@@ -420,47 +330,38 @@ def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
     ]
     line = LINES["golden-carp"]
     for name, without in ("N_BETRAYAL", 13.9857), ("N_SEVERE", 16.1089), ("N_RECENT", 57.7279), ("N_NEGATIVE", 231.822):
-        counted = {review.review_id for review in find_evidence(explain_line("golden-carp"), name).reviews}
+        counted = {review.review_id for review in find_evidence("golden-carp", name).reviews}
         rows = [row for row in line["rows"] if row["review_id"] not in counted]
         assert round(reference_evaluate(G1A, rows, line["context"])["RAW_RISK"], 4) == without
 
 
-def test_limits_of_every_kind_are_said() -> None:
-    """One limit only, clamp, and rounding."""
-    for formula, message in (
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
         ("max(N, 0)", "S is 3, which is N within its limits, at least 0."),
         ("min(N, 9)", "S is 3, which is N within its limits, at most 9."),
         ("clamp(N, 4, 9)", "S is 4, its minimum; N is 3."),
         ("round(N / 2)", "S is 2: N / 2 = 3 / 2."),
         ("round(H)", "S is 2, rounded; H is 1.5."),
-    ):
-        compute: list[Json] = [
-            {"name": "N", "op": "count"},
-            {"name": "H", "op": "expr", "expr": "N / 2"},
-            {"name": "S", "op": "expr", "expr": formula},
-        ]
-        explanation = explain(make_seed(compute, "S"), [{"review_id": str(n)} for n in range(3)], {}, "b")
-        assert explanation.because[0] == message
+    ],
+)
+def test_limits_of_every_kind_are_said(score: str, message: str) -> None:
+    assert explain_steps(count("N"), formula("H", "N / 2"), formula("S", score), rows=[{}] * 3).because[0] == message
 
 
-def test_a_case_lists_its_rules_and_a_change_names_what_moves_the_score() -> None:
-    """Also where none holds; the terms of the score and the steps that rules choose come before the counts."""
-    text = join_words(explain_line("boulevard-smoke").text)
+def test_the_tree_shows_the_rules_and_branches_that_were_taken() -> None:
+    """With the values of no other one; a step over a default says that it is; a change names first what moves the score."""
+    explanation = explain_line("boulevard-smoke")
+    text = join_words(explanation.text)
     rules = "1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0"
-    assert f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}" in text
-    assert [*explain_line("boulevard-smoke").changes[0].effects][:4] == [
-        "FINAL_RISK_SCORE", "INCIDENT_IMPACT", "TRAJECTORY_MULTIPLIER", "N_MILD",
-    ]  # fmt: skip
-    assert "TRAJECTORY_MULTIPLIER 1 to 1.3" in text
-
-
-def test_of_a_conditional_the_branch_that_was_taken_is_shown() -> None:
-    """With the values of no other one; a step over a default says that it is."""
-    text = join_words(explain_line("boulevard-smoke").text)
-    assert "else 1.0 = 1.0, as N_TOTAL_INCIDENTS > 0 does not hold" in text
-    assert "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020" in text
-    (cuisine,) = [step for step in explain_line("desert-bloom").steps if step.name == "CUISINE_IMPACT"]
-    assert cuisine.from_defaults == ["CUISINE_MODIFIER"]
-    (silence,) = [step for step in explain_line("desert-bloom").steps if step.name == "SILENCE_PENALTY"]
-    assert silence.from_defaults == []
-    assert "from a default: no review counts" in explain_line("boulevard-smoke").html
+    for words in (
+        f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}", "TRAJECTORY_MULTIPLIER 1 to 1.3",
+        "else 1.0 = 1.0, as N_TOTAL_INCIDENTS > 0 does not hold",
+        "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020",
+    ):  # fmt: skip
+        assert words in text
+    moved = ["FINAL_RISK_SCORE", "INCIDENT_IMPACT", "TRAJECTORY_MULTIPLIER", "N_MILD"]
+    assert [*explanation.changes[0].effects][:4] == moved
+    assert "from a default: no review counts" in explanation.html
+    defaults = {step.name: step.from_defaults for step in explain_line("desert-bloom").steps}
+    assert (defaults["CUISINE_IMPACT"], defaults["SILENCE_PENALTY"]) == (["CUISINE_MODIFIER"], [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 from formulaseed.extractors.agreement import measure_agreement, render_agreement
@@ -16,81 +17,45 @@ LOUD = AskedField("loud", "boolean")
 MINUTES = AskedField("minutes", "integer")
 
 
-def test_kappa_is_cohens() -> None:
-    """The textbook table of 50 proposals, 35 of them agreed on: kappa 0.4 where chance gives 0.5."""
-    given_pairs = [*[(True, True)] * 20, *[(True, False)] * 5, *[(False, True)] * 10, *[(False, False)] * 15]
-    (found,) = measure_agreement((LOUD,), [({"loud": a}, {"loud": b}) for a, b in given_pairs])
-    assert (found.n, found.equal, found.accuracy, found.baseline) == (50, 35, 0.7, 0.5)
-    assert found.kappa == pytest.approx(0.4)
+TEXTBOOK = [*[(True, True)] * 20, *[(True, False)] * 5, *[(False, True)] * 10, *[(False, False)] * 15]
+MEASURES = {
+    "the textbook's 50 proposals": (LOUD, TEXTBOOK, (50, 35, 0.7, pytest.approx(0.4), 0.5)),
+    "always the commonest value": (MOOD, [*[("none", "none")] * 9, ("good", "none")], (10, 9, 0.9, 0.0, 0.9)),
+    "one value on both sides": (MOOD, [("none", "none")] * 3, (3, 3, 1.0, None, 1.0)),
+    "no reviews": (MOOD, [], (0, 0, None, None, None)),
+    "1 is 1.0, and no true": (AskedField("x", "number"), [(1, 1.0), (1, True), (1.5, 1.5)], (3, 2, 2 / 3, 0.5, 2 / 3)),
+}
 
 
-def test_always_answering_the_commonest_value_is_chance() -> None:
-    """An extractor that always says none reaches the baseline's accuracy and a kappa of 0."""
-    recorded = ["none"] * 9 + ["good"]
-    (found,) = measure_agreement((MOOD,), [({"mood": value}, {"mood": "none"}) for value in recorded])
-    assert found.accuracy == found.baseline == 0.9
-    assert found.kappa == 0.0
-
-
-def test_kappa_is_undefined_where_both_sides_give_one_value() -> None:
-    """Where nothing varies there is no agreement beyond chance to speak of."""
-    (found,) = measure_agreement((MOOD,), [({"mood": "none"}, {"mood": "none"})] * 3)
-    assert (found.accuracy, found.kappa) == (1.0, None)
-
-
-def test_without_reviews_nothing_is_claimed() -> None:
-    """No reviews, no shares; the field is still listed."""
-    (found,) = measure_agreement((MOOD,), [])
-    assert (found.field, found.n, found.equal) == ("mood", 0, 0)
-    assert (found.accuracy, found.kappa, found.baseline, found.confusion) == (None, None, None, {})
+@pytest.mark.parametrize(("field", "pairs", "expected"), MEASURES.values(), ids=MEASURES)
+def test_kappa_is_cohens(field: AskedField, pairs: list[tuple[Any, Any]], expected: tuple[object, ...]) -> None:
+    (one,) = measure_agreement((field,), [({field.name: a}, {field.name: b}) for a, b in pairs])
+    assert (one.field, one.n, one.equal, one.accuracy, one.kappa, one.baseline) == (field.name, *expected)
+    assert pairs or one.confusion == {}
 
 
 def test_a_review_without_the_field_is_left_out_of_it() -> None:
-    """A field counts the reviews that have it on both sides."""
     found = measure_agreement((MOOD, LOUD), [({"mood": "good", "loud": True}, {"mood": "good"})])
     assert [one.n for one in found] == [1, 0]
 
 
 def test_the_confusions_stand_in_the_order_of_the_values() -> None:
     """Recorded first, then predicted; values that the seed does not list come last; numbers have no table."""
-    pairs = [
-        ({"mood": a}, {"mood": b}) for a, b in (("bad", "good"), ("none", "bad"), ("none", "none"), ("odd", "none"))
-    ]
-    (found,) = measure_agreement((MOOD,), pairs)
-    assert found.confusion is not None
-    assert [(recorded, *found.confusion[recorded].items()) for recorded in found.confusion] == [
-        ("none", ("none", 1), ("bad", 1)),
-        ("bad", ("good", 1)),
-        ("odd", ("none", 1)),
-    ]
+    pairs = (("bad", "good"), ("none", "bad"), ("none", "none"), ("odd", "none"))
+    (one,) = measure_agreement((MOOD,), [({"mood": a}, {"mood": b}) for a, b in pairs])
+    expected = {"none": {"none": 1, "bad": 1}, "bad": {"good": 1}, "odd": {"none": 1}}
+    assert json.dumps(one.confusion) == json.dumps(expected)
     assert measure_agreement((MINUTES,), [({"minutes": 5}, {"minutes": 5})])[0].confusion is None
 
 
-def test_true_is_not_one_and_a_whole_float_is_its_integer() -> None:
-    """Equal means the same value of the field's type, however it was written."""
-    field = AskedField("x", "number")
-    (found,) = measure_agreement((field,), [({"x": 1}, {"x": 1.0}), ({"x": 1}, {"x": True}), ({"x": 1.5}, {"x": 1.5})])
-    assert found.equal == 2
-
-
 def test_json_holds_the_same_numbers() -> None:
-    """The JSON form survives a round trip and nests the confusions."""
-    found = measure_agreement((MOOD,), [({"mood": "good"}, {"mood": "good"}), ({"mood": "good"}, {"mood": "bad"})])
-    assert json.loads(json.dumps([asdict(one) for one in found])) == [
-        {
-            "field": "mood",
-            "n": 2,
-            "equal": 1,
-            "accuracy": 0.5,
-            "kappa": 0.0,
-            "baseline": 1.0,
-            "confusion": {"good": {"good": 1, "bad": 1}},
-        }
-    ]
+    (one,) = measure_agreement((MOOD,), [({"mood": "good"}, {"mood": "good"}), ({"mood": "good"}, {"mood": "bad"})])
+    confusion = {"good": {"good": 1, "bad": 1}}
+    expected = {"field": "mood", "n": 2, "equal": 1, "accuracy": 0.5, "kappa": 0.0, "baseline": 1.0}
+    assert json.loads(json.dumps(asdict(one))) == {**expected, "confusion": confusion}
 
 
 def test_the_text_is_a_table_and_a_square_for_each_enum() -> None:
-    """A line a field, a dash where a number is undefined, then what was taken for what."""
     found = measure_agreement((MOOD, MINUTES), [({"mood": "good", "minutes": 5}, {"mood": "bad", "minutes": 5})])
     assert render_agreement(found) == (
         "field    n  equal  accuracy  kappa  baseline\n"

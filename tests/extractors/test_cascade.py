@@ -79,6 +79,7 @@ def outcome(made: CascadeExtractor) -> list[tuple[ReviewInput, Extraction]]:
     return [pair for reviews, one in zip(INPUTS, found, strict=True) for pair in zip(reviews, one, strict=True)]
 
 
+@pytest.mark.thorough
 def test_what_can_be_learned_is_not_asked() -> None:
     """At most 60 % of the reviews are asked about, none twice, and the predicted ones are as the truth has them."""
     made, asked = cascade(truth)
@@ -96,6 +97,7 @@ def test_what_can_be_learned_is_not_asked() -> None:
     assert outcome(cascade(truth)[0]) == found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.3, 0.6])
 def test_only_what_can_be_learned_is_predicted(share: float) -> None:
     """Where some reviews are answered by lot, the target is held for those that are predicted, by more calls."""
@@ -168,8 +170,7 @@ def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
         "calls to make: 800",
     ]
     assert "--batch" not in dry.out, "which a cascade does not take"
-    done = given.run("--extractor", "cascade")
-    assert done.status == 0, done.err
+    done = given.run("--extractor", "cascade").expect(0)
     calls_made = server.seen(False)["paths"][MESSAGES]
     assert 300 <= calls_made <= 0.6 * TOTAL
     sources = [line["reviews"]["sources"] for line in done.results]
@@ -184,23 +185,21 @@ def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
 
 @pytest.mark.thorough
 def test_a_budget_stops_it_and_the_next_run_goes_on(kitchen: tuple[Kitchen, Loopback]) -> None:
-    """The money is that of the whole run, over all rounds."""
     given, server = kitchen
-    enough = given.run("--extractor", "cascade", "--max-usd", "0.007", "--store", "other.sqlite", "--sample", 150)
-    assert enough.status == 0, enough.err  # a budget that has waited in one round serves the next
+    given.run("--extractor", "cascade", "--max-usd", "0.007", "--store", "other.sqlite", "--sample", 150).expect(0)
     server.reset(answers=lambda text, schema: truth(text))
     first = given.run("--extractor", "cascade", "--max-usd", "0.002")
     assert first.status == 3, first.err[-400:]
     assert "stopped: " in first.err
     before = server.seen(False)["paths"][MESSAGES]
     assert 0 < before < TOTAL / 2
-    done = given.run("--extractor", "cascade")
-    assert done.status == 0
+    done = given.run("--extractor", "cascade").expect(0)
     assert server.seen(False)["paths"][MESSAGES] == sum(
         line["reviews"]["sources"].get("asked", 0) for line in done.results
     )
 
 
+@pytest.mark.thorough
 def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command writes; options that do not fit are refused by name."""
     given, server = kitchen
@@ -218,7 +217,6 @@ def test_from_python(kitchen: tuple[Kitchen, Loopback], monkeypatch: pytest.Monk
 
 @pytest.mark.thorough
 def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
-    """After kill -9 in a round no question is asked twice but those that were in flight."""
     given, server = kitchen
     arguments = given.arguments("--extractor", "cascade", "--concurrency", 4, "--quiet")
     ends = [{"signal": "SIGKILL", "answers": count} for count in (100, 120)]
@@ -239,7 +237,6 @@ def test_killed_and_resumed(kitchen: tuple[Kitchen, Loopback]) -> None:
     ],
 )
 def test_wrong_usage(kitchen: tuple[Kitchen, Loopback], options: tuple[str, ...], message: str) -> None:
-    """Each is refused with what to write; nothing is asked."""
     done = kitchen[0].run(*options)
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
     assert kitchen[1].seen(False)["paths"].get(MESSAGES, 0) == 0

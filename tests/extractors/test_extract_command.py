@@ -21,7 +21,7 @@ from formulaseed.extractors.registry import EXTRACTORS, import_options
 from formulaseed.runtime import extracting
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.testing import contexts, parameters, rows, seeds
-from helpers import EXAMPLES, TASKS, read_lines, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
+from helpers import EXAMPLES, TASKS, Outcome, read_lines, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
 from helpers import formulaseed as shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,14 +49,13 @@ class Soups:
     """A folder with the small seed, restaurants and recorded extractions."""
 
     def __init__(self, folder: Path, lines: list[Any], extractions: list[Any], **seed: object) -> None:
-        self.folder = folder
         self.seed = write_json(folder / "seed.json", tiny_seed(**seed))
         self.contexts = write_lines(folder / "contexts.jsonl", *lines)
         self.recorded = write_lines(folder / "recorded.jsonl", *extractions)
 
-    def __call__(self, verb: str, *options: object) -> Any:
-        given = ("--contexts", self.contexts, "--extractor", "recorded", "--extractions", self.recorded)
-        return shell(verb, self.seed, *given, *options)
+    def __call__(self, verb: str, *options: object, seed: Path | None = None) -> Outcome:
+        inputs = ("--contexts", self.contexts, "--extractor", "recorded", "--extractions", self.recorded)
+        return shell(verb, seed or self.seed, *inputs, *options)
 
 
 # --- the file
@@ -70,100 +69,77 @@ class Soups:
 def test_rows_evaluate_to_what_run_writes_to_the_byte(options: tuple[Any, ...], tmp_path: Path) -> None:
     """With counts and provenance; `run --rows-out` writes the same file, compressed too; so does standard output."""
     extracted, beside, results = (tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "results.jsonl"))
-    given = (G1A, "--contexts", CONTEXTS, *options)
-    first = shell("extract", *given, "--out", extracted)
-    ran = shell("run", *given, "--rows-out", beside, "--out", results)
-    assert (first.status, ran.status, first.out, ran.out) == (0, 0, "", "")
+    inputs = (G1A, "--contexts", CONTEXTS, *options)
+    sampled = ["sample"] if "--sample" in options else []
+    counts = f"114 of 215 reviews relevant, {20 if sampled else 114} extracted ("
+    first = shell("extract", *inputs, "--out", extracted).expect(0, counts, out="")
+    ran = shell("run", *inputs, "--rows-out", beside, "--out", results).expect(0, out="")
     assert first.err.splitlines() == [line for line in ran.err.splitlines() if not line.startswith("VERDICT: ")]
-    assert extracted.read_bytes() == gzip.decompress(beside.read_bytes())
-    assert shell("extract", *given).out.encode() == extracted.read_bytes()
-    evaluated = shell("evaluate", G1A, "--rows", extracted)
-    assert (evaluated.status, evaluated.out.encode()) == (0, results.read_bytes())
+    assert extracted.read_bytes() == gzip.decompress(beside.read_bytes()) == shell("extract", *inputs).out.encode()
+    shell("evaluate", G1A, "--rows", extracted).expect(0, out=results.read_text("utf-8"))
     line = read_lines(extracted)[0]
     assert list(line) == ["business_id", "context", "rows", "reviews", "run"]
     assert all(list(row) == ["review_id", "extraction", "meta"] for row in line["rows"])
-    sampled = ["sample"] if "--sample" in options else []
     words = ["spoke_for"] if "lexical" in options else []
     assert list(line["run"]) == ["seed_sha256", "seed_version", "extractor", "prompt_sha256", *sampled, *words]
-    assert f"114 of 215 reviews relevant, {20 if sampled else 114} extracted (" in first.err
 
 
 def test_two_files_are_joined_as_run_joins_them(tmp_path: Path) -> None:
-    """`--restaurants` with `--reviews`, `--limit`, and a module in place of the seed."""
+    """With `--limit`, and with a module in place of the seed."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
-    assert shell("compile", seed, "--out", tmp_path).status == 0
+    shell("compile", seed, "--out", tmp_path).expect(0)
     places = write_lines(tmp_path / "places.jsonl", *[{"business_id": b, "is_open": 1} for b in "abc"])
     reviews = write_lines(tmp_path / "reviews.jsonl", *[{**review(b), "business_id": b} for b in "cba"])
     recorded = write_lines(tmp_path / "recorded.jsonl", *(line for b in "abc" for line in known(b, b)))
-    given = ("--restaurants", places, "--reviews", reviews, "--extractor", "recorded", "--extractions", recorded)
-    for what in (seed, tmp_path / "tiny_1.py"):
-        done = shell("extract", what, *given, "--limit", 2, "--quiet")
-        assert (done.status, [line["business_id"] for line in done.results]) == (0, ["a", "b"])
-        assert [row["review_id"] for line in done.results for row in line["rows"]] == ["a", "b"]
+    inputs = ("--restaurants", places, "--reviews", reviews, "--extractor", "recorded", "--extractions", recorded)
+    for program in (seed, tmp_path / "tiny_1.py"):
+        done = shell("extract", program, *inputs, "--limit", 2, "--quiet").expect(0)
+        ids = [(line["business_id"], [row["review_id"] for row in line["rows"]]) for line in done.results]
+        assert ids == [("a", ["a"]), ("b", ["b"])]
 
 
 def test_texts_are_written_if_asked_for(tmp_path: Path) -> None:
     """The part that was extracted from; the date is among the metadata. Rows without texts are as short as can be."""
     handling = {"max_length": 9, "strategy": "truncate_tail"}
-    soups = Soups(
-        tmp_path, [place("a", review("r", "Yesterday: good soup"))], known("a", "r"), review_handling=handling
-    )
+    lines = [place("a", review("r", "Yesterday: good soup"))]
+    soups = Soups(tmp_path, lines, known("a", "r"), review_handling=handling)
     [line] = soups("extract", "--with-text").results
     [row] = line["rows"]
-    assert (row["text"], row["meta"]["date"]) == ("good soup", "2020-02-29")
-    assert "quotes" not in row
-    rows_file = tmp_path / "rows.jsonl"
-    assert soups("run", "--with-text", "--rows-out", rows_file).status == 0
-    assert read_lines(rows_file) == [line]
+    assert (row["text"], row["meta"]["date"], "quotes" in row) == ("good soup", "2020-02-29", False)
+    soups("run", "--with-text", "--rows-out", tmp_path / "rows.jsonl").expect(0)
+    assert read_lines(tmp_path / "rows.jsonl") == [line]
     del row["text"]
     assert soups("extract").results == [line]
 
 
 def test_what_failed_has_no_line(tmp_path: Path) -> None:
     """A restaurant with a review that could not be extracted, and each that `evaluate` would refuse; `run` says the same."""
-    soups = Soups(
-        tmp_path,
-        [
-            place("good", review("g")),
-            place("half", review("h"), review("unknown")),
-            b"{",
-            place("nowhere", review("n"), is_open=None),
-            place("starless", review("s", stars=None)),
-            {"business_id": "none"},
-            place("empty"),
-        ],
-        [line for b in ("good", "half", "nowhere", "starless") for line in known(b, b[0])],
-    )
-    done, rows_file = soups("extract"), tmp_path / "rows.jsonl"
-    assert (done.status, [line["business_id"] for line in done.results]) == (3, ["good", "empty"])
-    assert [line["reviews"]["extracted"] for line in done.results] == [1, 0]
+    lines = [
+        place("good", review("g")), place("half", review("h"), review("unknown")), b"{",
+        place("nowhere", review("n"), is_open=None), place("starless", review("s", stars=None)), {"business_id": "none"},
+        place("empty"),
+    ]  # fmt: skip
+    recorded = [line for b in ("good", "half", "nowhere", "starless") for line in known(b, b[0])]
+    soups, rows_file = Soups(tmp_path, lines, recorded), tmp_path / "rows.jsonl"
+    counts = "5 of 5 reviews relevant, 4 extracted, 1 failed (recorded)"
+    done = soups("extract").expect(3, f"6 restaurants, 4 failed; 1 line unreadable; {counts}")
+    assert [(r["business_id"], r["reviews"]["extracted"]) for r in done.results] == [("good", 1), ("empty", 0)]
     ran = soups("run", "--rows-out", rows_file)
     assert read_lines(rows_file) == done.results
     assert ran.by_id().keys() == {"good", "half", "nowhere", "starless", "none", "empty"}
-    failed = [line for line in done.err.splitlines() if line.startswith("failed: ")]
-    assert [line.split(":")[2] for line in failed] == ["2", "3", "4", "5", "6"]
-    assert {line for line in ran.err.splitlines() if line.startswith("failed: ")} > set(failed), (
-        "and a step without value"
-    )
-    assert (
-        "6 restaurants, 4 failed; 1 line unreadable; 5 of 5 reviews relevant, 4 extracted, 1 failed (recorded)"
-        in done.err
-    )
+    failed, of_run = ({li for li in one.err.splitlines() if li.startswith("failed: ")} for one in (done, ran))
+    assert sorted(line.split(":")[2] for line in failed) == ["2", "3", "4", "5", "6"]
+    assert of_run > failed, "and a step without value"
 
 
 def test_reviews_that_are_left_out_are_counted_in_the_line_and_in_results(tmp_path: Path) -> None:
-    """With `--on-error skip`: `evaluate` says of them what `run` says."""
     lines = [place("a", review("r"), review("lost"), review("other", "Tea")), place("b", review("lost"))]
     soups = Soups(tmp_path, lines, known("a", "r"))
-    done = soups("extract", "--on-error", "skip")
-    counts = {"total": 3, "relevant": 2, "extracted": 1, "failed": 1}
-    assert (done.status, [line["reviews"] for line in done.results]) == (
-        3,
-        [counts, {"total": 1, "relevant": 1, "extracted": 0, "failed": 1}],
-    )
+    done = soups("extract", "--on-error", "skip").expect(3)
+    assert [line["reviews"] for line in done.results] == [counted(3, 2, 1, 1), counted(1, 1, 0, 1)]
     rows_file = write_lines(tmp_path / "rows.jsonl", *done.results)
-    evaluated, ran = shell("evaluate", soups.seed, "--rows", rows_file), soups("run", "--on-error", "skip")
-    assert evaluated.out == ran.out
+    evaluated = shell("evaluate", soups.seed, "--rows", rows_file)
+    assert evaluated.out == soups("run", "--on-error", "skip").out
     assert [line["reviews"]["failed"] for line in evaluated.results] == [1, 1]
 
 
@@ -171,15 +147,13 @@ def test_a_line_that_could_not_be_read_back_is_not_written(tmp_path: Path, monke
     """What no JSON has, and what is longer than a line may be: both come out of lines that can be read."""
     infinite = json.dumps(place("a", review("r"), other=1)).replace('"other": 1', '"other": 1e400').encode()
     soups = Soups(tmp_path, [infinite, place("b", review("r"))], [*known("a", "r"), *known("b", "r")])
-    done = soups("extract")
-    assert (done.status, [line["business_id"] for line in done.results]) == (3, ["b"])
-    assert "contexts.jsonl:1: a: `Infinity` is not a JSON number" in done.err
+    done = soups("extract").expect(3, "contexts.jsonl:1: a: `Infinity` is not a JSON number")
+    assert [line["business_id"] for line in done.results] == ["b"]
     assert soups("run").by_id()["a"].keys() >= {"output"}, "the seed does not use it"
     monkeypatch.setattr(extracting, "LINE_BYTES", 100)
-    found = formulaseed.extract(soups.seed, soups.contexts, extractor=Recorded(soups.recorded))
-    assert list(found) == []
-    assert "<" not in found.failures[0]
-    assert found.failures[1].endswith(": b: its rows are longer than 100 bytes, the most that a line may have")
+    extracted = formulaseed.extract(soups.seed, soups.contexts, extractor=Recorded(soups.recorded))
+    assert (list(extracted), "<" in extracted.failures[0]) == ([], False)
+    assert extracted.failures[1].endswith(": b: its rows are longer than 100 bytes, the most that a line may have")
 
 
 # --- what evaluate carries over
@@ -189,15 +163,15 @@ def counted(total: int, relevant: int, extracted: int, failed: int) -> dict[str,
     return {"total": total, "relevant": relevant, "extracted": extracted, "failed": failed}
 
 
+ROWS_COUNT = "`extracted` must be the number of rows, 2"
+
+
 @pytest.mark.parametrize(
     ("reviews", "reason"),
     [
         (counted(9, 3, 2, 1), ""),
-        (
-            counted(9, 3, 3, 0),
-            "`extracted` must be the number of rows, 2, and `relevant` that of `extracted` and `failed`",
-        ),
-        (counted(9, 2, 2, 1), "`extracted` must be the number of rows, 2"),
+        (counted(9, 3, 3, 0), f"{ROWS_COUNT}, and `relevant` that of `extracted` and `failed`"),
+        (counted(9, 2, 2, 1), ROWS_COUNT),
         (counted(2, 3, 2, 1), "`relevant` must not be over `total`"),
         ({**counted(9, 4, 2, 1), "sampled": 3}, ""),
         ({**counted(9, 4, 2, 1), "sampled": 4}, "`sampled` that of `extracted` and `failed`"),
@@ -213,12 +187,9 @@ def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_pa
     """A line whose counts are wrong, as after a row was deleted by hand, is refused with what is right."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
     line = {**tiny_rows("a", tiny_row("r1"), tiny_row("r2")), "reviews": reviews}
-    done = shell("evaluate", seed, "--rows", write_lines(tmp_path / "rows.jsonl", line))
+    done = shell("evaluate", seed, "--rows", write_lines(tmp_path / "rows.jsonl", line)).expect(3 if reason else 0)
     [result] = done.results
-    if reason:
-        assert (done.status, reason in result["error"]["message"]) == (3, True), result
-    else:
-        assert (done.status, result["reviews"]) == (0, reviews)
+    assert reason in result["error"]["message"] if reason else result["reviews"] == reviews
 
 
 @pytest.mark.parametrize(
@@ -236,32 +207,29 @@ def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_pa
 )
 def test_provenance_of_rows_is_that_of_results(run: Any, expected: Any, tmp_path: Path) -> None:
     """Extractor, prompt, and whether an edited module filtered; the seed and its parameters are those of the evaluation."""
-    given = tiny_seed()
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
     lines = [{**tiny_rows("a", tiny_row("r")), "run": run}, tiny_rows("b", tiny_row("r"))]
-    rows_file = write_lines(tmp_path / "rows.jsonl", *lines)
-    done = shell("evaluate", write_json(tmp_path / "seed.json", given), "--rows", rows_file)
+    done = shell("evaluate", seed, "--rows", write_lines(tmp_path / "rows.jsonl", *lines))
     first, second = done.results
     if isinstance(expected, str):
         assert (done.status, expected in first["error"]["message"]) == (3, True), first
         return
-    found = first["run"]
-    assert (found["extractor"], found["prompt_sha256"], found.get("edited", False)) == expected
-    assert (found["seed_sha256"], found["parameters"]) == (load_seed(given).sha256, {"LEAST": 2})
+    facts = first["run"]
+    assert (facts["extractor"], facts["prompt_sha256"], facts.get("edited", False)) == expected
+    assert (facts["seed_sha256"], facts["parameters"]) == (load_seed(tiny_seed()).sha256, {"LEAST": 2})
     assert second["run"]["extractor"] is None
 
 
 def test_an_edited_module_marks_its_rows(tmp_path: Path) -> None:
     """It decides which reviews are relevant, so what is made of its rows says so for good."""
     soups = Soups(tmp_path, [place("a", review("r"))], known("a", "r"))
-    assert shell("compile", soups.seed, "--out", tmp_path).status == 0
+    shell("compile", soups.seed, "--out", tmp_path).expect(0)
     module = tmp_path / "tiny_1.py"
     module.write_text(module.read_text("utf-8").replace('"soup"', '"tea"'), "utf-8")
-    given = ("--contexts", soups.contexts, "--extractor", "recorded", "--extractions", soups.recorded)
-    assert shell("extract", module, *given).status == 2
-    done = shell("extract", module, *given, "--allow-edited")
-    assert (done.status, done.results[0]["run"]["edited"], done.results[0]["rows"]) == (0, True, [])
-    rows_file = write_lines(tmp_path / "rows.jsonl", *done.results)
-    [result] = shell("evaluate", soups.seed, "--rows", rows_file).results
+    soups("extract", seed=module).expect(2)
+    [line] = soups("extract", "--allow-edited", seed=module).expect(0).results
+    assert (line["run"]["edited"], line["rows"]) == (True, [])
+    [result] = shell("evaluate", soups.seed, "--rows", write_lines(tmp_path / "rows.jsonl", line)).results
     assert result["run"]["edited"] is True
 
 
@@ -289,12 +257,9 @@ def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> N
     seed, lines, extractions, values = given
     options: Any = {"extractor": Recorded(extractions), "on_error": on_error}
     ran = formulaseed.run(seed, lines, parameters=values, trace=trace, **options)
-    found = formulaseed.extract(seed, lines, with_text=trace, **options)
     assert len(ran) == len(lines)
-    failures = Failures()
-    again = evaluate_lines(
-        load_evaluator(seed), open_lines(found, "rows"), failures, trace=trace, parameters=values or None
-    )
+    rows_, failures = open_lines(formulaseed.extract(seed, lines, with_text=trace, **options), "rows"), Failures()
+    again = evaluate_lines(load_evaluator(seed), rows_, failures, trace=trace, parameters=values or None)
     has_rows = [line for line in ran if "error" not in line or line["error"]["step"] is not None]
     assert [json.dumps(result.to_json()) for result in again] == [json.dumps(line) for line in has_rows]
     assert len(failures.lines) == sum("error" in line for line in has_rows)
@@ -306,32 +271,26 @@ def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> N
 def test_files_and_values_are_the_same(tmp_path: Path) -> None:
     """Paths, lists and iterables; a loaded seed, a path or a dictionary; the commands write what the functions return."""
     soups = Soups(tmp_path, [place("a", review("r"), review("s")), place("b")], known("a", "r", "s"))
-    lines, recorded, given = read_lines(soups.contexts), read_lines(soups.recorded), tiny_seed()
+    lines, recorded, seed = read_lines(soups.contexts), read_lines(soups.recorded), tiny_seed()
     expected = soups("run").results
-    places, reviews = [{**line, "reviews": None} for line in lines], [
-        {**each, "business_id": line["business_id"]} for line in lines for each in line["reviews"]
-    ]  # fmt: skip
-    for seed, contexts_, extractions, others in (
-        (str(soups.seed), soups.contexts, soups.recorded, {}),
-        (given, lines, recorded, {}),
-        (load_seed(given), iter(lines), iter(recorded), {}),
-        (given, places, recorded, {"reviews": iter(reviews)}),
+    places = [{**line, "reviews": None} for line in lines]
+    reviews = ({**one, "business_id": line["business_id"]} for line in lines for one in line["reviews"])
+    for seed_, contexts_, extractions, reviews_ in (
+        (str(soups.seed), soups.contexts, soups.recorded, None),
+        (seed, lines, recorded, None),
+        (load_seed(seed), iter(lines), iter(recorded), None),
+        (seed, places, recorded, reviews),
     ):
-        found = formulaseed.run(seed, contexts_, extractor=Recorded(extractions), **others)  # type: ignore[arg-type]
-        assert [json.dumps(line) for line in found] == [json.dumps(line) for line in expected]
-        assert (
-            found.failures == ("<contexts>:2: b: SHARE: division_by_zero: N_GOOD / N has no value",) or found.failures
-        )
-    extracted = formulaseed.extract(given, lines, extractor=Recorded(recorded), with_text=True)
-    assert extracted == soups("extract", "--with-text").results
-    assert extracted.failures == ()
-    traced = formulaseed.run(given, lines, trace=True, parameters={"LEAST": 1}, extractor=Recorded(recorded))
-    assert (traced[0]["steps"]["N"], traced[0]["evidence"]["N"]) == (2, ["r", "s"])
-    assert traced[0]["run"]["parameters"] == {"LEAST": 1}
+        ran = formulaseed.run(seed_, contexts_, reviews=reviews_, extractor=Recorded(extractions))  # type: ignore[arg-type]
+        assert [json.dumps(line) for line in ran] == [json.dumps(line) for line in expected]
+        assert ":2: b: SHARE: division_by_zero: 0 / 0 (" in ran.failures[0]
+    extracted = formulaseed.extract(seed, lines, extractor=Recorded(recorded), with_text=True)
+    assert (list(extracted), extracted.failures) == (soups("extract", "--with-text").results, ())
+    [traced, _] = formulaseed.run(seed, lines, trace=True, parameters={"LEAST": 1}, extractor=Recorded(recorded))
+    assert (traced["steps"]["N"], traced["evidence"]["N"], traced["run"]["parameters"]) == (2, ["r", "s"], {"LEAST": 1})
 
 
 def test_a_sample_is_that_of_the_command(tmp_path: Path) -> None:
-    """The same reviews, of one-shot iterables too; another seed draws other ones."""
     places = [place(f"p{n}", *(review(f"p{n}-{i}") for i in range(3))) for n in range(4)]
     recorded = [line for n in range(4) for line in known(f"p{n}", *(f"p{n}-{i}" for i in range(3)))]
     soups = Soups(tmp_path, places, recorded)
@@ -348,14 +307,13 @@ def test_failures_are_listed_with_their_places() -> None:
         place("a", review("r")), {"reviews": []}, 5, place("b", review("r", useful=float("nan"))),
         place("c", review("r", extra={1, 2})), place("d", review("r", note="\ud800")), {**place("e"), 1: 2, "1": 3},
     ]  # fmt: skip
-    found = formulaseed.run(tiny_seed(), lines, extractor=Recorded([{"business_id": "a"}]))
-    assert [line["business_id"] for line in found] == ["a"]
-    assert [line.split(": ", 1)[0] for line in found.failures] == [
-        "<extractions>:1", *(f"<contexts>:{number}" for number in range(1, 8)),
-    ]  # fmt: skip
+    ran = formulaseed.run(tiny_seed(), lines, extractor=Recorded([{"business_id": "a"}]))
+    assert [line["business_id"] for line in ran] == ["a"]
+    places = ["<extractions>:1", *(f"<contexts>:{number}" for number in range(1, 8))]
+    assert [line.split(": ", 1)[0] for line in ran.failures] == places
     reasons = ("`review_id` is missing", "no extraction is recorded", "`business_id` is missing", "must be an object, not int",
                "`NaN` is not a JSON number", "it is not JSON", "unpaired surrogate", "duplicate key `1`")  # fmt: skip
-    for line, reason in zip(found.failures, reasons, strict=True):
+    for line, reason in zip(ran.failures, reasons, strict=True):
         assert reason in line, line
 
 
@@ -388,15 +346,12 @@ def test_failures_are_listed_with_their_places() -> None:
 )  # fmt: skip
 def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Exception], reason: str) -> None:
     """Before anything is extracted; the same for both functions."""
-    given: dict[str, Any] = {"seed": tiny_seed(), "contexts": [place("a")], **options}
-    for function in (formulaseed.run, formulaseed.extract):
-        if function is formulaseed.extract and given.pop("parameters", None) is not None:
-            return
-        with pytest.raises(FormulaSeedError) as error:
-            function(
-                given["seed"], given["contexts"], **{k: v for k, v in given.items() if k not in ("seed", "contexts")}
-            )
-        assert (type(error.value) is kind or isinstance(error.value, kind), reason in str(error.value)) == (True, True)
+    options = {"seed": tiny_seed(), "contexts": [place("a")], **options}
+    seed, contexts_ = options.pop("seed"), options.pop("contexts")
+    for function in (formulaseed.run, formulaseed.extract)[: 1 if "parameters" in options else 2]:
+        with pytest.raises(kind) as error:
+            function(seed, contexts_, **options)
+        assert reason in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -421,10 +376,7 @@ def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Ex
         ("trained", ([],), {"min_confidence": 2}, "`min_confidence` must be less than or equal to 1, not 2"),
     ],
 )  # fmt: skip
-def test_a_wrong_option_of_an_extractor_is_named(
-    extractor: str, arguments: tuple[Any, ...], options: dict[str, Any], reason: str
-) -> None:
-    """When the value is made, with what to write."""
+def test_a_wrong_option_is_named(extractor: str, arguments: Any, options: Any, reason: str) -> None:
     with pytest.raises(FormulaSeedError) as error:
         import_options(extractor)(*arguments, **options)
     assert str(error.value).startswith(reason)
@@ -443,7 +395,6 @@ def test_options_of_extractors_are_those_of_the_command() -> None:
 
 
 def test_a_model_is_not_asked_inside_of_an_event_loop() -> None:
-    """Which says what to write; without a model the functions work there."""
 
     async def work(**options: Any) -> Any:
         return formulaseed.run(tiny_seed(), [place("a")], **options)

@@ -46,16 +46,14 @@ def test_rows_with_quotes_evaluate_to_what_run_writes_with_a_trace(kitchen: Kitc
     assert (row["text"], row["text"][quote["start"] : quote["end"]]) == (text, "The soup  was\tsplendid")
     assert row["quotes"]["price"] == {"text": "a bargain", "verified": False, "start": None, "end": None}
     ran = kitchen.run("--trace", "--rows-out", "beside.jsonl", "--with-text")
-    again = command("evaluate", "seed.json", "--rows", "rows.jsonl", "--trace", cwd=kitchen.folder, env={})
-    assert again.out == ran.out
-    assert again.results[0]["run"]["extractor"] == f"anthropic:{MODEL}"
+    again = command("evaluate", "seed.json", "--rows", "rows.jsonl", "--trace", cwd=kitchen.folder)
+    assert (again.out, again.results[0]["run"]["extractor"]) == (ran.out, f"anthropic:{MODEL}")
     assert [*again.results[0]["quotes"]["a-0"]] == ["mood", "price"]
     assert (kitchen.folder / "beside.jsonl").read_bytes() == (kitchen.folder / "rows.jsonl").read_bytes()
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
 def test_a_dry_run_of_extract_is_that_of_run(kitchen: Kitchen, server: Loopback) -> None:
-    """The same questions, the same cost; nothing that costs anything is sent."""
     kitchen.prepare(restaurants(2, 3))
     assert extract(kitchen, "--dry-run").out == kitchen.run("--dry-run").out != ""
     assert "/v1/messages" not in server.seen(False)["paths"]
@@ -85,15 +83,12 @@ def test_what_a_model_does_not_answer_is_listed(kitchen: Kitchen, server: Loopba
     """Why the run stopped, and the reviews that are left; the same call goes on from there."""
     kitchen.prepare(given := restaurants(3, 2))
     found = formulaseed.extract(seed(), given, extractor=Anthropic(store=kitchen.store, max_usd=0.000001))
-    assert list(found) == []
-    assert found.failures[-1] == "stopped: it could cost more than the limit of $1e-06"
+    assert (list(found), found.failures[-1]) == ([], "stopped: it could cost more than the limit of $1e-06")
     assert "<contexts>:1: r0: 2 reviews" in found.failures[0]
     assert len(formulaseed.extract(seed(), given, extractor=Anthropic(store=kitchen.store))) == 3
 
 
-def test_without_credentials_only_what_is_stored_is_extracted(
-    kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_is_stored_needs_no_credentials(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an answer is missing, that is said before anything is done."""
     asker = Anthropic(store=kitchen.store)
     given = restaurants(1, 2)

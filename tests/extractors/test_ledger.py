@@ -64,8 +64,7 @@ def test_what_an_owner_leaves_in_flight_is_lost_and_free(tmp_path: Path) -> None
     done = subprocess.run([sys.executable, "-c", source, str(path)], env=environment, timeout=60, check=False)
     assert done.returncode == -signal.SIGKILL
     with Store(path) as second:
-        assert second.ledger.find_claim("killed") == ""
-        assert second.ledger.find_claim("stopped") == "process"
+        assert (second.ledger.find_claim("killed"), second.ledger.find_claim("stopped")) == ("", "process")
         bound = call("k").max_usage
         assert second.ledger.sum_unknown() == [Spending(MODEL, False, 2, bound + bound)]
         second.ledger.begin(call("mine"), needed)
@@ -115,8 +114,7 @@ def test_a_batch_is_noted_before_it_has_an_id(tmp_path: Path) -> None:
         one.ledger.confirm_batch(number, "msgbatch_1")
         [batch] = other.ledger.open_batches()
         assert (batch.id, batch.is_being_created, other.ledger.batch_ids()) == ("msgbatch_1", False, {"msgbatch_1"})
-        assert other.ledger.waiting_keys(number) == {"a", "b"}
-        assert other.ledger.find_claim("a") == "batch"
+        assert (other.ledger.waiting_keys(number), other.ledger.find_claim("a")) == ({"a", "b"}, "batch")
         with other.ledger.take_result("a", number) as sent:
             assert sent is not None
             assert (sent.usage, sent.is_bound) == (call("a").max_usage, True)
@@ -153,5 +151,5 @@ def test_the_ledger_of_an_older_store_is_kept(tmp_path: Path) -> None:
         with store.ledger.take_result("a", batch.number) as sent:
             assert sent is not None
             assert sent.usage is None
-    reported = command("store", "info", "--store", path, "--format", "json", cwd=tmp_path, env={})
+    reported = command("store", "info", "--store", path, "--format", "json", cwd=tmp_path)
     assert json.loads(reported.out)["unknown"] == {"calls": 2, "at_most_usd": None}

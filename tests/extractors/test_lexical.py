@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
+from asking import restaurant
 from formulaseed import load_seed
 from formulaseed.data.results import FieldValue, ReviewInput
 from formulaseed.errors import DataError
@@ -18,41 +21,16 @@ from helpers import EXAMPLES, TASKS, formulaseed, read_lines, write_json, write_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SEVERITY = AskedField(
-    "incident_severity",
-    "enum",
-    values=(
-        ("none", "No allergic reaction described"),
-        ("mild", "Minor symptoms (stomach upset, mild discomfort)"),
-        ("moderate", "Visible symptoms (hives, swelling, needed medication)"),
-        ("severe", "Life-threatening (anaphylaxis, EpiPen, ER visit)"),
-    ),
-)
-ACCOUNT = AskedField(
-    "account_type",
-    "enum",
-    values=(
-        ("none", "No incident mentioned"),
-        ("firsthand", "Personal experience ('I had', 'my child experienced')"),
-        ("secondhand", "Reported by someone else ('I heard', 'friend told me')"),
-        ("hypothetical", "Concern without actual incident"),
-    ),
-)
-INTERACTION = AskedField(
-    "safety_interaction",
-    "enum",
-    values=(
-        ("none", "No staff interaction about allergies"),
-        ("positive", "Staff asked about allergies AND successfully accommodated"),
-        ("negative", "Staff dismissive or refused to accommodate"),
-        ("betrayal", "Staff CLAIMED safe BUT customer still had reaction"),
-    ),
-)
-ALLERGY = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION))
+G1A = {field.name: field for field in fields_of(load_seed(TASKS / "g1a_v2" / "seed.json").program)}
+SEVERITY = G1A["incident_severity"]
+ALLERGY = LexicalExtractor(tuple(G1A.values()))
 
 MINUTES = AskedField("wait_minutes", "integer", "Minutes that the guests waited, the longest of several", default=0)
+PARTY = AskedField("party", "integer", "Size of the party")
+BOUNDED_PARTY = AskedField("party", "integer", "Size of the party", minimum=2, maximum=8)
 COST = AskedField("cost", "number", "Price of the meal in dollars", default=-1.0)
 SERVER = AskedField("server", "string", "First name of the server ('our waiter Tom', 'ask for Maria')", default="")
+DEFAULTS: dict[FieldType, FieldValue] = {"boolean": True, "integer": 7, "number": 2.5, "string": "nobody"}
 SHORT_STAFFED = AskedField("short_staffed", "boolean", "True if staff were too few ('only one server', 'understaffed')")
 
 
@@ -64,111 +42,106 @@ def spoken(field: AskedField, text: str, facts: Mapping[str, object] | None = No
 # --- what speaks
 
 
-@pytest.mark.parametrize(
-    ("text", "severity"),
-    [
-        ("I broke out in hives after the dessert.", "moderate"),
-        ("The curry gave me a stomach upset.", "mild"),
-        ("I got hives, then came the ER visit and the EpiPen.", "severe"),
-        ("My face was swelling, and I had hives.", "moderate"),
-        ("We spent the night in the hospital.", None),
-        ("The pancakes were lovely.", None),
+def enum(**values: str) -> AskedField:
+    """A field with these values and their descriptions."""
+    return AskedField("x", "enum", values=tuple(values.items()))
+
+
+NOISE = enum(loud="Guests had to shout ('could not hear a thing', 'could hear a thing')", calm="('so relaxed')")
+COLOR = enum(red="", blue="")
+MUSIC = enum(calm="Quiet room with soft music", loud="Noisy room with harsh music")
+PRICE = enum(fair="('worth it')", high="('not worth it', 'not worth the price')")
+SPOKEN: dict[str, list[tuple[AskedField, str, FieldValue | None]]] = {
+    "What a description lists in parentheses, whatever its ending; other words for the same are not known": [
+        (SEVERITY, "I broke out in hives after the dessert.", "moderate"),
+        (SEVERITY, "The curry gave me a stomach upset.", "mild"),
+        (SEVERITY, "I got hives, then came the ER visit and the EpiPen.", "severe"),
+        (SEVERITY, "My face was swelling, and I had hives.", "moderate"),
+        (SEVERITY, "We spent the night in the hospital.", None),
+        (SEVERITY, "The pancakes were lovely.", None),
     ],
-)
-def test_things_listed_in_a_description_speak(text: str, severity: str | None) -> None:
-    """What a description lists in parentheses, whatever its ending; other words for the same are not known."""
-    assert ALLERGY.find_spoken_values(text).get("incident_severity") == severity
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("We could not really hear a thing.", "loud"),
-        ("We could hear every single other thing.", None),
-        ("We could hear, and that is a thing.", None),
-        ("So relaxed a place.", "calm"),
-        ("The bread was warm.", None),
+    "A quoted phrase, in its order, with at most one other word between two, and within a clause": [
+        (NOISE, "We could not really hear a thing.", "loud"),
+        (NOISE, "We could hear every single other thing.", None),
+        (NOISE, "We could hear, and that is a thing.", None),
+        (NOISE, "So relaxed a place.", "calm"),
+        (NOISE, "The bread was warm.", None),
     ],
-)
-def test_a_quoted_phrase_speaks(text: str, value: str | None) -> None:
-    """In its order, with at most one other word between two, and within a clause."""
-    loud = ("loud", "Guests had to shout ('could not hear a thing', 'could hear a thing')")
-    assert spoken(AskedField("noise", "enum", values=(loud, ("calm", "('so relaxed')"))), text) == value
-
-
-def test_a_phrase_weighs_more_than_a_listed_thing() -> None:
-    """Of two values in one sentence, the one with more weight."""
-    field = AskedField(
-        "outcome", "enum", values=(("stayed", "Enjoyed it (dinner)"), ("left", "Gave up ('walked right out')"))
-    )
-    assert spoken(field, "After dinner we walked right out.") == "left"
-
-
-def test_equal_weights_speak_for_neither() -> None:
-    """Where nothing decides, nothing is guessed."""
-    field = AskedField("color", "enum", values=(("red", ""), ("blue", "")))
-    assert spoken(field, "Red walls.") == "red"
-    assert spoken(field, "Red and blue walls.") is None
-    assert spoken(field, "Red and blue walls. A red door.") == "red"
-
-
-def test_words_of_a_description_speak_three_together() -> None:
-    """One word is too little, and a word of several values speaks for none of them."""
-    field = AskedField(
-        "noise", "enum", values=(("calm", "Quiet room with soft music"), ("loud", "Noisy room with harsh music"))
-    )
-    assert spoken(field, "A quiet table.") is None
-    assert spoken(field, "Quiet, with soft lights, very calm.") == "calm"
-    assert spoken(field, "Room, music, room, music.") is None
-
-
-def test_values_without_descriptions_speak_by_their_names() -> None:
-    """A list of values is enough."""
-    assert (
-        spoken(AskedField("color", "enum", values=(("red", ""), ("dark_blue", ""))), "Dark blue walls.") == "dark_blue"
-    )
-
-
-# --- what does not speak
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "No hives this time.",
-        "We ate without hives or swelling.",
-        "I didn't get hives, not even a rash.",
-        "Nobody needed an EpiPen.",
-        "I would worry about hives.",
-        "He carries an EpiPen.",
+    "Of two values in one sentence, the one with more weight; equal weights speak for neither": [
+        (
+            enum(stayed="Enjoyed it (dinner)", left="Gave up ('walked right out')"),
+            "After dinner we walked right out.",
+            "left",
+        ),
+        (COLOR, "Red walls.", "red"),
+        (COLOR, "Red and blue walls.", None),
+        (COLOR, "Red and blue walls. A red door.", "red"),
+        (enum(red="", dark_blue=""), "Dark blue walls.", "dark_blue"),
     ],
-)
-def test_denied_and_supposed_words_do_not_speak(text: str) -> None:
-    """A negator reaches to the end of its clause, a supposition to the end of its sentence."""
-    assert "incident_severity" not in ALLERGY.find_spoken_values(text)
+    "Three words of a description together; a word of several values speaks for none of them": [
+        (MUSIC, "A quiet table.", None),
+        (MUSIC, "Quiet, with soft lights, very calm.", "calm"),
+        (MUSIC, "Room, music, room, music.", None),
+    ],
+    "A negator reaches to the end of its clause, a supposition to the end of its sentence": [
+        (SEVERITY, "No hives this time.", None),
+        (SEVERITY, "We ate without hives or swelling.", None),
+        (SEVERITY, "I didn't get hives, not even a rash.", None),
+        (SEVERITY, "Nobody needed an EpiPen.", None),
+        (SEVERITY, "I would worry about hives.", None),
+        (SEVERITY, "He carries an EpiPen.", None),
+        (SEVERITY, "No problems at first, but then I had hives.", "moderate"),
+        (SEVERITY, "I did not enjoy this: hives all night.", "moderate"),
+        (SEVERITY, "No. Hives!", "moderate"),
+    ],
+    "A phrase with a negator means what it says; a denied phrase says no of a boolean": [
+        (PRICE, "It was not worth it.", "high"),
+        (PRICE, "It was worth it.", "fair"),
+        (SHORT_STAFFED, "They were understaffed.", True),
+        (SHORT_STAFFED, "They were not understaffed.", False),
+        (SHORT_STAFFED, "The soup was good.", None),
+    ],
+    "Digits or words, hours as minutes, the longest if the field asks for it; a number without a unit is no duration": [
+        (MINUTES, "We waited 45 minutes for a table.", 45),
+        (MINUTES, "Waited forty-five min.", 45),
+        (MINUTES, "The wait was an hour.", 60),
+        (MINUTES, "We waited half an hour for drinks.", 30),
+        (MINUTES, "Waited two and a half hours in line.", 150),
+        (MINUTES, "An hour and a half of waiting.", 90),
+        (MINUTES, "We waited a couple of hours.", 120),
+        (MINUTES, "Waited 10 minutes for a table and 25 minutes for soup.", 25),
+        (MINUTES, "They have been here for 20 years.", None),
+        (MINUTES, "No wait, table 12 was free.", None),
+        (MINUTES, "We did not wait 30 minutes.", None),
+        (MINUTES, "We waited 123456789012345678901234567890 minutes.", None),
+        (MINUTES, "We waited 1" + ",111" * 3000 + " minutes.", None),
+    ],
+    "Another number is near a word of its field, with the unit that the field asks for, and within its bounds": [
+        (COST, "Our meal was $12.50 each.", 12.5),
+        (COST, "Twenty bucks for the meal.", 20.0),
+        (COST, "Parking was $8.", None),
+        (COST, "The meal took 50 minutes.", None),
+        (PARTY, "We were a party of six.", 6),
+        (PARTY, "Room 6 was cold.", None),
+        (BOUNDED_PARTY, "A party of 90, then a party of 4.", 4),
+        (PARTY, "A party!", None),
+    ],
+    "A name follows what is before a name in a quoted phrase": [
+        (SERVER, "Our waiter Tom was a delight.", "Tom"),
+        (SERVER, "Ask for Anna Maria when you go.", "Anna Maria"),
+        (SERVER, "We drove in from Boston.", None),
+        (SERVER, "OUR WAITER WAS GREAT", None),
+        (SERVER, "We asked for Medium.", None),
+    ],
+}
 
 
 @pytest.mark.parametrize(
-    "text", ["No problems at first, but then I had hives.", "I did not enjoy this: hives all night.", "No. Hives!"]
+    ("rule", "field", "text", "value"), [(rule, *row) for rule, rows in SPOKEN.items() for row in rows]
 )
-def test_a_denial_ends_with_its_clause(text: str) -> None:
-    """A contrast, a pause or a new sentence is asserted again."""
-    assert ALLERGY.find_spoken_values(text)["incident_severity"] == "moderate"
-
-
-def test_a_phrase_with_a_negator_is_not_denied_by_it() -> None:
-    """`not worth it` means what it says; a denied phrase says no of a boolean, and overrules a default."""
-    price = AskedField(
-        "price", "enum", values=(("fair", "('worth it')"), ("high", "('not worth it', 'not worth the price')"))
-    )
-    assert spoken(price, "It was not worth it.") == "high"
-    assert spoken(price, "It was worth it.") == "fair"
-    assert spoken(SHORT_STAFFED, "They were understaffed.") is True
-    assert spoken(SHORT_STAFFED, "They were not understaffed.") is False
-    assert spoken(SHORT_STAFFED, "The soup was good.") is None
-
-
-# --- who tells it
+def test_what_words_say_of_a_field(rule: str, field: AskedField, text: str, value: FieldValue | None) -> None:
+    answer = spoken(field, text)
+    assert (answer, type(answer)) == (value, type(value)), rule
 
 
 @pytest.mark.parametrize(
@@ -187,80 +160,24 @@ def test_the_first_person_and_hearsay(text: str, account: str) -> None:
     assert ALLERGY.extract_values(text)["account_type"] == account
 
 
-# --- numbers, names, stars
-
-
 @pytest.mark.parametrize(
-    ("text", "minutes"),
+    ("stars", "value", "liked"),
     [
-        ("We waited 45 minutes for a table.", 45),
-        ("Waited forty-five min.", 45),
-        ("The wait was an hour.", 60),
-        ("We waited half an hour for drinks.", 30),
-        ("Waited two and a half hours in line.", 150),
-        ("An hour and a half of waiting.", 90),
-        ("We waited a couple of hours.", 120),
-        ("Waited 10 minutes for a table and 25 minutes for soup.", 25),
-        ("They have been here for 20 years.", None),
-        ("No wait, table 12 was free.", None),
-        ("We did not wait 30 minutes.", None),
-        ("We waited 123456789012345678901234567890 minutes.", None),
-        ("We waited 1" + ",111" * 3000 + " minutes.", None),
+        (5.0, "good", True),
+        (4, "good", True),
+        (3, None, None),
+        (1.0, "bad", False),
+        (None, None, None),
+        ("5", None, None),
     ],
 )
-def test_durations_are_read_in_the_unit_asked_for(text: str, minutes: int | None) -> None:
-    """Digits or words, hours as minutes, the longest if the field asks for it; a number without a unit is no duration."""
-    assert spoken(MINUTES, text) == minutes
-
-
-@pytest.mark.parametrize(
-    ("field", "text", "value"),
-    [
-        (COST, "Our meal was $12.50 each.", 12.5),
-        (COST, "Twenty bucks for the meal.", 20.0),
-        (COST, "Parking was $8.", None),
-        (COST, "The meal took 50 minutes.", None),
-        (AskedField("party", "integer", "Size of the party"), "We were a party of six.", 6),
-        (AskedField("party", "integer", "Size of the party"), "Room 6 was cold.", None),
-        (
-            AskedField("party", "integer", "Size of the party", minimum=2, maximum=8),
-            "A party of 90, then a party of 4.",
-            4,
-        ),
-        (AskedField("party", "integer", "Size of the party"), "A party!", None),
-    ],
-)
-def test_other_numbers_are_near_a_word_of_their_field(field: AskedField, text: str, value: float | None) -> None:
-    """With the unit that the field asks for, or none; one out of bounds is not taken."""
-    found = spoken(field, text)
-    assert (found, type(found)) == (value, type(value))
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("Our waiter Tom was a delight.", "Tom"),
-        ("Ask for Anna Maria when you go.", "Anna Maria"),
-        ("We drove in from Boston.", None),
-        ("OUR WAITER WAS GREAT", None),
-        ("We asked for Medium.", None),
-    ],
-)
-def test_a_name_follows_what_is_before_a_name_in_a_quoted_phrase(text: str, name: str | None) -> None:
-    """Any other capitalised word is somebody or something else."""
-    assert spoken(SERVER, text) == name
-
-
-@pytest.mark.parametrize(
-    ("stars", "value"), [(5.0, "good"), (4, "good"), (3, None), (1.0, "bad"), (None, None), ("5", None)]
-)
-def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | None) -> None:
+def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | None, liked: bool | None) -> None:
     """With the hint, and after the words; without it never."""
-    values = (("none", ""), ("good", "Liked it ('so tasty')"), ("bad", "Disliked it ('so stale')"))
-    assert spoken(AskedField("mood", "enum", values=values, hint="stars"), "Soup.", {"stars": stars}) == value
-    assert spoken(AskedField("mood", "enum", values=values, hint="stars"), "So stale.", {"stars": 5}) == "bad"
-    assert spoken(AskedField("mood", "enum", values=values), "Soup.", {"stars": stars}) is None
-    liked = {5.0: True, 4: True, 1.0: False}.get(stars) if isinstance(stars, int | float) else None
+    plain = enum(none="", good="Liked it ('so tasty')", bad="Disliked it ('so stale')")
+    hinted = replace(plain, hint="stars")
+    assert spoken(hinted, "Soup.", {"stars": stars}) == value
+    assert spoken(hinted, "So stale.", {"stars": 5}) == "bad"
+    assert spoken(plain, "Soup.", {"stars": stars}) is None
     assert spoken(AskedField("liked", "boolean", hint="stars"), "Soup.", {"stars": stars}) is liked
 
 
@@ -270,22 +187,16 @@ def test_stars_speak_only_where_the_seed_says_so(stars: object, value: str | Non
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        (AskedField("a", "enum", values=(("red", ""), ("blue", "")), default="blue"), "blue"),
-        (AskedField("a", "enum", values=(("red", "Red walls"), ("none", "")), default="red"), "red"),
-        (AskedField("a", "enum", values=(("red", "Red walls"), ("none", "Bare walls"))), "none"),
-        (AskedField("a", "enum", values=(("red", ""), ("Not_Mentioned", ""))), "Not_Mentioned"),
-        (AskedField("a", "enum", values=(("red", "Red walls"), ("other", "No color mentioned"))), "other"),
-        (AskedField("a", "enum", values=(("high", "Not worth it"), ("unknown", "Not said"))), "unknown"),
-        (AskedField("a", "boolean", default=True), True),
-        (AskedField("a", "integer", default=7), 7),
-        (AskedField("a", "number", default=2.5), 2.5),
-        (AskedField("a", "string", default="nobody"), "nobody"),
-        (AskedField("a", "enum", values=(("red", ""), ("blue", ""))), None),
-        (AskedField("a", "enum", values=(("low", "Not much"), ("high", "Not little"))), None),
-        (AskedField("a", "enum"), None),
-        (AskedField("a", "boolean"), None),
-        (AskedField("a", "integer"), None),
-        (AskedField("a", "string"), None),
+        (AskedField("x", "enum", values=(("red", ""), ("blue", "")), default="blue"), "blue"),
+        (AskedField("x", "enum", values=(("red", "Red walls"), ("none", "")), default="red"), "red"),
+        (enum(red="Red walls", none="Bare walls"), "none"),
+        (enum(red="", Not_Mentioned=""), "Not_Mentioned"),
+        (enum(red="Red walls", other="No color mentioned"), "other"),
+        (enum(high="Not worth it", unknown="Not said"), "unknown"),
+        *[(AskedField("x", kind, default=value), value) for kind, value in DEFAULTS.items()],
+        (COLOR, None),
+        (enum(low="Not much", high="Not little"), None),
+        *[(AskedField("x", kind), None) for kind in ("enum", "boolean", "integer", "string")],
     ],
 )
 def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: FieldValue | None) -> None:
@@ -293,55 +204,46 @@ def test_where_nothing_speaks_nothing_is_made_up(field: AskedField, value: Field
     assert field.for_nothing == value
     if value is None:
         help = 'give it `"default": false`' if field.type == "boolean" else "give it a `default`"
-        with pytest.raises(DataError, match=f"no word of the review speaks for `a`; {help}"):
+        with pytest.raises(DataError, match=f"no word of the review speaks for `x`; {help}"):
             LexicalExtractor((field,)).extract_values("Lorem ipsum.")
     else:
-        assert LexicalExtractor((field,)).extract_values("Lorem ipsum.") == {"a": value}
+        assert LexicalExtractor((field,)).extract_values("Lorem ipsum.") == {"x": value}
 
 
 def test_a_review_that_nothing_speaks_for_is_a_failed_extraction() -> None:
-    """It has no fields and names those that are missing; the others are extracted."""
-    lexical = LexicalExtractor((SHORT_STAFFED, AskedField("kind", "enum", values=(("red", ""), ("blue", ""))), MINUTES))
+    """It has no fields and names those that are missing; the others are extracted; of no reviews nothing is said."""
+    lexical = LexicalExtractor((SHORT_STAFFED, COLOR, MINUTES))
+    assert lexical.summary() == []
     reviews = [ReviewInput("b", "1", "Understaffed, with red walls."), ReviewInput("b", "2", "Soup.")]
     first, second = map(lexical.extract, reviews)
-    assert first.fields == {"short_staffed": True, "kind": "red", "wait_minutes": 0}
+    assert first.fields == {"short_staffed": True, "x": "red", "wait_minutes": 0}
     assert second.fields is None
-    assert second.failure.startswith("no word of the review speaks for `short_staffed`, `kind`; ")
+    assert second.failure.startswith("no word of the review speaks for `short_staffed`, `x`; ")
     assert lexical.summary()[0].startswith("lexical: spoke for 50% of 2 reviews; ")
 
 
 def test_words_for_two_values_alike_are_reported() -> None:
     """Then neither is taken, and the summary says which reviews have words for which values; a tie that stars settle is none."""
-    values = (("none", "Nothing"), ("long", "Slow ('waited an hour')"), ("left", "Off ('gave up and left')"))
-    reviews = [
-        ReviewInput("b", "r1", "We waited an hour, then gave up and left.", {"stars": 1}),
-        ReviewInput("b", "r2", "We waited an hour.", {"stars": 1}),
-    ]
-    lexical = LexicalExtractor((AskedField("wait", "enum", values=values),))
-    assert [lexical.extract(review).fields for review in reviews] == [{"wait": "none"}, {"wait": "long"}]
+    texts = {"r1": "We waited an hour, then gave up and left.", "r2": "We waited an hour."}
+    reviews = [ReviewInput("b", name, text, {"stars": 1}) for name, text in texts.items()]
+    tied = enum(none="Nothing", long="Slow ('waited an hour')", left="Off ('gave up and left')")
+    lexical = LexicalExtractor((tied,))
+    assert [lexical.extract(review).fields for review in reviews] == [{"x": "none"}, {"x": "long"}]
     assert lexical.summary()[1] == (
-        "lexical: 1 review has words for `long` and `left` of `wait` alike, which count for none of them: r1"
+        "lexical: 1 review has words for `long` and `left` of `x` alike, which count for none of them: r1"
     )
-    settled = (("none", "Nothing"), ("long", "Liked ('waited an hour')"), ("left", "Bad ('gave up and left')"))
-    lexical = LexicalExtractor((AskedField("wait", "enum", values=settled, hint="stars"),))
-    assert [lexical.extract(review).fields for review in reviews] == [{"wait": "left"}, {"wait": "long"}]
+    settled = enum(none="Nothing", long="Liked ('waited an hour')", left="Bad ('gave up and left')")
+    lexical = LexicalExtractor((replace(settled, hint="stars"),))
+    assert [lexical.extract(review).fields for review in reviews] == [{"x": "left"}, {"x": "long"}]
     assert len(lexical.summary()) == 2
-
-
-def test_nothing_is_said_of_no_reviews() -> None:
-    """A share of nothing is no news."""
-    assert LexicalExtractor((MINUTES,)).summary() == []
 
 
 def write_walls(folder: Path, field: dict[str, Any]) -> tuple[Path, Path]:
     """Write a seed with one field, which counts the red walls, and two reviews: one of red walls, one of soup."""
-    name, is_enum = field["name"], field["type"] == "enum"
-    steps = [{"name": "N", "op": "count", "where": {f"extraction.{name}": "red" if is_enum else True}}]
+    red = "red" if field["type"] == "enum" else True
+    steps = [{"name": "N", "op": "count", "where": {f"extraction.{field['name']}": red}}]
     seed = {"task_name": "walls", "extract": {"fields": [field]}, "compute": steps, "output": ["N"]}
-    review = {"user_id": "u", "stars": 4, "useful": 0, "funny": 0, "cool": 0, "date": "2024-01-02"}
-    texts = {"r1": "Nice red walls.", "r2": "Soup."}
-    reviews = [{**review, "review_id": name, "text": text} for name, text in texts.items()]
-    context = {"business_id": "b", "business": {"name": "B"}, "reviews": reviews}
+    context = restaurant("b", "Nice red walls.", "Soup.")
     return write_json(folder / "seed.json", seed), write_lines(folder / "contexts.jsonl", context)
 
 
@@ -349,30 +251,24 @@ def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) 
     """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
     kind: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
     path, contexts = write_walls(tmp_path, kind)
-    run = formulaseed("run", path, "--contexts", contexts, "--on-error", "skip", "--quiet")
-    assert (run.status, run.results[0]["output"]) == (3, {"N": 1})
-    assert ": b: review r2: no word of the review speaks for `kind`; " in run.err
-    assert "lexical: spoke for 50% of 2 reviews; " in run.err
-    assert run.err.count("a heuristic for a first try") == 1
+    run = formulaseed("run", path, "--contexts", contexts, "--on-error", "skip", "--quiet").expect(
+        3, ": b: review b-1: no word of the review speaks for `kind`; ", "lexical: spoke for 50% of 2 reviews; "
+    )
+    assert (run.results[0]["output"], run.err.count("a heuristic for a first try")) == ({"N": 1}, 1)
     write_walls(tmp_path, {**kind, "values": {"red": "Liked ('red walls')", "blue": "Disliked"}, "hint": "stars"})
-    run = formulaseed("run", path, "--contexts", contexts, "--quiet")
-    assert (run.status, run.results[0]["output"]) == (0, {"N": 2})
+    assert formulaseed("run", path, "--contexts", contexts, "--quiet").expect(0).results[0]["output"] == {"N": 2}
     write_walls(tmp_path, {**kind, "hint": "date"})
-    check = formulaseed("check", path)
-    assert (check.status, "unknown hint `date`" in check.out) == (1, True)
+    assert "unknown hint `date`" in formulaseed("check", path).expect(1).out
 
 
 def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
-    """A review that the extractor cannot extract is a failure, and not measured."""
-    path, contexts = write_walls(
-        tmp_path, {"name": "red", "type": "boolean", "description": "True if red ('red walls')"}
-    )
-    recorded = [{"business_id": "b", "review_id": name, "fields": {"red": True}} for name in ("r1", "r2")]
+    red = {"name": "red", "type": "boolean", "description": "True if red ('red walls')"}
+    path, contexts = write_walls(tmp_path, red)
+    recorded = [{"business_id": "b", "review_id": name, "fields": {"red": True}} for name in ("b-0", "b-1")]
     extractions = write_lines(tmp_path / "e.jsonl", *recorded)
     agreement = formulaseed("agreement", path, "--contexts", contexts, "--extractions", extractions)
-    assert agreement.status == 3
+    agreement.expect(3, ": b: review b-1: no word of the review speaks for `red`; ")
     assert "1 review with a recorded extraction" in agreement.out
-    assert ": b: review r2: no word of the review speaks for `red`; " in agreement.err
 
 
 # --- whatever a review says
@@ -387,19 +283,10 @@ def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) ->
     ],
 )
 def test_orders_in_a_review_are_only_words(order: str) -> None:
-    """A review that gives orders is read like any other."""
     assert ALLERGY.extract_values(order + "I broke out in hives and swelling.")["incident_severity"] == "moderate"
 
 
-EVERYTHING = (
-    SEVERITY,
-    ACCOUNT,
-    INTERACTION,
-    MINUTES,
-    COST,
-    SERVER,
-    AskedField("a", "boolean", SHORT_STAFFED.description, default=False),
-)
+EVERYTHING = (*G1A.values(), MINUTES, COST, SERVER, replace(SHORT_STAFFED, default=False))
 HOSTILE = (
     "i had hives ", "hives ", "'", "(((", "not ", "$1,1,1,1", "a\x00\x1b[31m\u202e", "\n", "n't", "𝕳ives ", "1.2.3.4.", "-" * 7,
     "ask for ", "A", "an ", "1,111", "half an hour and a half ", "meal 1 ", "only one ",
@@ -482,7 +369,7 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
 @given(TEXTS, TEXTS)
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
     """Nothing is remembered from one review to the next."""
-    expected = LexicalExtractor((SEVERITY, ACCOUNT, INTERACTION)).find_spoken_values(text)
+    expected = LexicalExtractor(tuple(G1A.values())).find_spoken_values(text)
     ALLERGY.find_spoken_values(before)
     assert ALLERGY.find_spoken_values(text) == expected
 
@@ -492,14 +379,10 @@ def test_where_it_speaks_it_is_no_worse_than_the_commonest_value() -> None:
     texts = {r["review_id"]: r["text"] for line in read_lines(EXAMPLES / "contexts.jsonl") for r in line["reviews"]}
     for task in ("g1a_v2", "wait_times"):
         fields = fields_of(load_seed(TASKS / task / "seed.json").program)
-        recorded = read_lines(EXAMPLES / f"extractions-{task}.jsonl")
-        found = [LexicalExtractor(fields).find_spoken_values(texts[line["review_id"]]) for line in recorded]
-        for field in fields:
-            pairs = [
-                (line["fields"][field.name], spoken[field.name])
-                for line, spoken in zip(recorded, found, strict=True)
-                if field.name in spoken
-            ]
-            labels = [label for label, _ in pairs]
-            right = sum(label == value for label, value in pairs)
-            assert right >= max((labels.count(label) for label in labels), default=0), field.name
+        lexical, pairs = LexicalExtractor(fields), defaultdict[str, list[tuple[Any, Any]]](list)
+        for line in read_lines(EXAMPLES / f"extractions-{task}.jsonl"):
+            for name, value in lexical.find_spoken_values(texts[line["review_id"]]).items():
+                pairs[name].append((line["fields"][name], value))
+        for name, answers in pairs.items():
+            labels = Counter(label for label, _ in answers)
+            assert sum(label == value for label, value in answers) >= max(labels.values()), name

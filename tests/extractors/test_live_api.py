@@ -13,7 +13,6 @@ from helpers import formulaseed, needs, write_json, write_lines
 @pytest.mark.live
 @pytest.mark.skipif(not os.environ.get("ANTHROPIC_API_KEY"), reason="ANTHROPIC_API_KEY is not set")
 def test_a_real_model_answers_in_the_fields_of_a_seed(tmp_path: Path) -> None:
-    """One review, one call, a legal value, a known price; then nothing is asked again."""
     needs("anthropic", "llm")
     write_json(tmp_path / "seed.json", seed())
     write_lines(tmp_path / "contexts.jsonl", restaurant("a", "The soup was wonderful, we loved every spoon of it."))

@@ -6,30 +6,26 @@ import asyncio
 import contextlib
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, questionnaire, restaurant, restaurants, seed
 from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.model import batching
-from formulaseed.extractors.model.answers import AnswerCache, UsageStats
-from formulaseed.extractors.model.batching import BatchExtractor
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.batches import BatchClient
-from formulaseed.llm.calls import ModelCapabilities
+from formulaseed.llm.calls import ModelCall, ModelCapabilities
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.llm.prices import read_prices
-from helpers import command, needs
+from helpers import Outcome, command, needs
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Script, model
 
 needs("anthropic", "llm")
-
-OPTIONS = ("--batch", "--poll", 0.02)
 
 
 @pytest.fixture
@@ -38,31 +34,62 @@ def server() -> Iterator[Loopback]:
         yield running
 
 
+@pytest.fixture
+def kitchen(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kitchen:
+    kitchen = Kitchen(tmp_path, server)
+    for name, value in kitchen.environment().items():
+        monkeypatch.setenv(name, value)
+    return kitchen
+
+
+def fail_first(is_meant: Callable[[Ask], bool], fault: str, times: int = 1) -> tuple[Callable[[Ask], Any], list[Ask]]:
+    """A rule that gives the fault for the first requests that are meant; and the list of these requests."""
+    seen: list[Ask] = []
+
+    def rule(ask: Ask) -> str | None:
+        seen.extend([ask] if is_meant(ask) else [])
+        return fault if is_meant(ask) and len(seen) <= times else None
+
+    return rule, seen
+
+
 def sizes(server: Loopback) -> list[int]:
     """How many requests each batch had that was sent."""
-    return [len(one.body["requests"]) for one in server.requests if one.path == BATCHES and one.method == "POST"]
+    return [len(one.body["requests"]) for one in server.requests if created(one)]
+
+
+def batch_run(kitchen: Kitchen, *options: object) -> Outcome:
+    return kitchen.run("--batch", "--poll", 0.02, *options)
+
+
+def calls_about(*texts: str) -> list[ModelCall]:
+    """The calls of the kitchen's seed for these reviews."""
+    asked = questionnaire(seed())
+    questions = [asked.build_questions(ReviewInput("", "", text))[0] for text in texts]
+    return [asked.build_call(question, ModelCapabilities(thinking_off=True)) for question in questions]
+
+
+def note_batch(kitchen: Kitchen, batch_id: str, calls: list[ModelCall]) -> None:
+    """Note in the store that the calls were sent as this batch."""
+    with Store(kitchen.store) as store:
+        number, free = store.ledger.begin_batch(questionnaire(seed()).id, calls)
+        assert free == calls
+        store.ledger.confirm_batch(number, batch_id)
 
 
 def test_a_batch_gives_what_live_calls_give_at_half_the_price(kitchen: Kitchen, server: Loopback) -> None:
     """The same results from the same prompts; a rerun asks nothing, in either way."""
-    kitchen.prepare([*restaurants(4, 5), restaurant("empty"), restaurant("twice", "soup", "soup")])
-    live = kitchen.run()
+    live = kitchen.prepare([*restaurants(4, 5), restaurant("empty"), restaurant("twice", "soup", "soup")]).run()
     kitchen.store.rename(kitchen.folder / "live.sqlite")
-    batch = kitchen.run(*OPTIONS)
-    assert (batch.status, batch.out) == (0, live.out)
-    assert sizes(server) == [21]
-    bodies = [one.body for one in server.messages]
-    sent = [one.body for one in server.requests if one.method == "POST" and one.path == BATCHES]
-    params = [each["params"] for each in sent[0]["requests"]]
-    assert Counter(json.dumps(one, sort_keys=True) for one in params) == Counter(
-        json.dumps(one, sort_keys=True) for one in bodies
-    )
-    assert "sent 21 calls as msgbatch_" in batch.err
+    batch = batch_run(kitchen).expect(0, "sent 21 calls as msgbatch_", out=live.out)
+    [sent] = [one.body["requests"] for one in server.requests if created(one)]
+    bodies = ([one["params"] for one in sent], [one.body for one in server.messages])
+    in_batch, one_by_one = (sorted(json.dumps(body, sort_keys=True) for body in some) for some in bodies)
+    assert (in_batch, len(sent)) == (one_by_one, 21)
     costs = [float(one.err.split("paid $")[1].split(" ")[0]) for one in (live, batch)]
     assert costs[1] == pytest.approx(costs[0] / 2, abs=1e-4)
-    for again in (kitchen.run(*OPTIONS), kitchen.run()):
-        assert again.out == live.out
-        assert "paid $0.0000 for 0 calls" in again.err
+    for again in (batch_run(kitchen), kitchen.run()):
+        again.expect(0, "paid $0.0000 for 0 calls", out=live.out)
     assert sizes(server) == [21]
 
 
@@ -77,64 +104,41 @@ def test_results_come_in_any_order_and_what_failed_is_sent_again(kitchen: Kitche
 
     server.reset(rule=rule)
     good = ["expired once", "http_500 once", "not_json once", "fine"]
-    bad = ["expired always", "not_json always", "refusal always", "http_400", "canceled"]
-    kitchen.prepare([restaurant("a", *good, *bad)])
-    done = kitchen.run(*OPTIONS, "--on-error", "skip")
-    assert sizes(server) == [9, 6, 3]
-    assert (done.status, done.results[0]["output"]["N"]) == (3, 4)
-    assert [line for line in done.err.splitlines() if line.startswith("failed")] == [
-        "failed: contexts.jsonl:1: a: review a-4: its call in a batch was expired",
-        "failed: contexts.jsonl:1: a: review a-5: the answer is not JSON: Expecting value: line 1 column 1 (char 0)",
-        "failed: contexts.jsonl:1: a: review a-6: the model refused to answer",
-        "failed: contexts.jsonl:1: a: review a-7: the API could not answer: scripted http_400",
-        "failed: contexts.jsonl:1: a: review a-8: its call in a batch was canceled",
-    ]
-    assert "9 of 9 reviews relevant, 4 extracted, 5 failed" in done.err
-    kitchen.run(*OPTIONS)
+    bad = {
+        "expired always": "its call in a batch was expired",
+        "not_json always": "the answer is not JSON: Expecting value: line 1 column 1 (char 0)",
+        "refusal always": "the model refused to answer",
+        "http_400": "the API could not answer: scripted http_400",
+        "canceled": "its call in a batch was canceled",
+    }
+    done = kitchen.prepare([restaurant("a", *good, *bad)]).run("--batch", "--poll", 0.02, "--on-error", "skip")
+    done.expect(3, "9 of 9 reviews relevant, 4 extracted, 5 failed")
+    assert (sizes(server), done.results[0]["output"]["N"]) == ([9, 6, 3], 4)
+    failures = [f"failed: contexts.jsonl:1: a: review a-{n}: {reason}" for n, reason in enumerate(bad.values(), 4)]
+    assert [line for line in done.err.splitlines() if line.startswith("failed")] == failures
+    batch_run(kitchen)
     server.reset(rule=None)
-    again = kitchen.run(*OPTIONS)
-    assert sizes(server) == [1]
-    assert again.results[0]["reviews"]["failed"] == 2
-    assert kitchen.run(*OPTIONS, "--retry-errors").results[0]["output"]["N"] == 9
+    again = batch_run(kitchen)
+    assert (sizes(server), again.results[0]["reviews"]["failed"]) == ([1], 2)
+    assert batch_run(kitchen, "--retry-errors").results[0]["output"]["N"] == 9
     assert sizes(server) == [1, 2]
-
-
-def ask(kitchen: Kitchen, texts: list[str], monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
-    """Ask about each text in batches of a limited size."""
-    for name, most in limits.items():
-        monkeypatch.setattr(f"formulaseed.extractors.model.batching.{name}", most)
-    for name, value in kitchen.environment().items():
-        monkeypatch.setenv(name, value)
-    with Store(kitchen.store) as store:
-        answers = AnswerCache(questionnaire(seed()), store, UsageStats(read_prices()))
-        reviews = [ReviewInput("a", str(n), text) for n, text in enumerate(texts)]
-        BatchExtractor(answers, Limits(), lambda: [reviews], poll=0.01).ask()
-        assert not list(answers.find_unanswered([reviews]))
 
 
 def test_batches_are_split_at_both_limits(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the number of requests, and by bytes; a request over the bytes goes alone."""
-    ask(kitchen, [f"soup {n}" for n in range(10)], monkeypatch, MAX_BATCH_REQUESTS=4)
-    assert sizes(server) == [4, 4, 2]
-    texts = ["x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000]
-    ask(kitchen, texts, monkeypatch, MAX_BATCH_BYTES=12_000)
-    assert sizes(server)[3:] == [2, 1, 1]
+    monkeypatch.setattr(batching, "MAX_BATCH_REQUESTS", 4)
+    monkeypatch.setattr(batching, "MAX_BATCH_BYTES", 12_000)
+    batch_run(kitchen.prepare(restaurants(1, 10))).expect(0)
+    batch_run(kitchen.prepare([restaurant("a", "x" * 3000, "y" * 3000, "z" * 30_000, "w" * 3000)])).expect(0)
+    assert sizes(server) == [4, 4, 2, 2, 1, 1]
 
 
 def test_results_that_break_off_are_read_on_and_counted_once(kitchen: Kitchen, server: Loopback) -> None:
     """The connection breaks in the middle of the results: what came is kept, and the rest is read at the next look."""
-    kitchen.prepare(restaurants(10, 10))
-    seen: list[str] = []
-
-    def rule(ask: Ask) -> str | None:
-        if not ask.path.endswith("/results"):
-            return None
-        seen.append(ask.path)
-        return "drop_body" if len(seen) == 1 else None
-
+    rule, seen = fail_first(lambda ask: ask.path.endswith("/results"), "drop_body")
     server.reset(rule=rule)
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, len(seen), sizes(server)) == (0, 2, [100])
+    batch_run(kitchen.prepare(restaurants(10, 10))).expect(0)
+    assert (len(seen), sizes(server)) == (2, [100])
     assert kitchen.sql("SELECT COUNT(*) FROM attempts") == [(100,)]
 
 
@@ -142,29 +146,19 @@ def created(ask: Ask) -> bool:
     return ask.path == BATCHES and ask.method == "POST"
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        "drop_body",
-        "html",
-        *(pytest.param(fault, marks=pytest.mark.thorough) for fault in ("drop", "cut", "blank", "not_utf8")),
-    ],
-)
+RARE = [pytest.param(fault, marks=pytest.mark.thorough) for fault in ("drop", "cut", "blank", "not_utf8")]
+
+
+@pytest.mark.parametrize("fault", ["drop_body", "html", *RARE])
 def test_a_batch_whose_creation_was_cut_off_is_found(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """The answer with its id is lost or damaged: among the batches of the API it is known by time, size and its calls' ids."""
-    others = [questionnaire(seed(), model="claude-sonnet-5-5"), questionnaire(seed(), effort="high")]
     kitchen.prepare(restaurants(2, 2))
-    for other in others:
-        assert (
-            kitchen.run(*OPTIONS, "--model", other.model, "--effort", other.effort, "--store", "other.sqlite").status
-            == 0
-        )
+    for options in (("--model", "claude-sonnet-5-5"), ("--effort", "high")):
+        batch_run(kitchen, *options, "--store", "other.sqlite").expect(0)
     server.reset(rule=lambda ask: fault if created(ask) else None)
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [4])
+    done = batch_run(kitchen).expect(0, "found msgbatch_00000003, whose creation was cut off: 4 calls")
     assert re.search("the API may have it; it is looked for|its answer cannot be read: .*; it is looked for", done.err)
-    assert "found msgbatch_00000003, whose creation was cut off: 4 calls" in done.err
-    assert server.seen(False)["billed"]["batch_calls"] == 4
+    assert (sizes(server), server.seen(False)["billed"]["batch_calls"]) == ([4], 4)
 
 
 @pytest.mark.parametrize("fault", ["http_500", "http_504"])
@@ -173,35 +167,21 @@ def test_a_batch_that_was_never_created_is_sent_again(
 ) -> None:
     """The API may take a while to show it; then its calls are free again, and the first creation counts with its bound."""
     monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 0.0)
-    posts: list[str] = []
-
-    def rule(ask: Ask) -> str | None:
-        posts.extend(["post"] if created(ask) else [])
-        return fault if created(ask) and len(posts) == 1 else None
-
+    rule, posts = fail_first(created, fault)
     server.reset(rule=rule)
-    kitchen.prepare(restaurants(2, 2))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, len(posts)) == (0, 2)
-    assert "the API lists no batch of 4 calls whose creation was cut off\nsent 4 calls as" in done.err
+    message = "the API lists no batch of 4 calls whose creation was cut off\nsent 4 calls as"
+    batch_run(kitchen.prepare(restaurants(2, 2))).expect(0, message)
     counts = kitchen.sql("SELECT status, is_bound, COUNT(*) FROM attempts GROUP BY status ORDER BY status")
-    assert counts == [("lost", 1, 4), ("succeeded", 0, 4)]
+    assert (len(posts), counts) == (2, [("lost", 1, 4), ("succeeded", 0, 4)])
 
 
 def test_a_wait_survives_a_server_that_is_away(kitchen: Kitchen, server: Loopback) -> None:
     """It says so, looks less and less often, and goes on; only what cannot pass ends it."""
-    looks: list[int] = []
-
-    def rule(ask: Ask) -> str | None:
-        looks.extend([len(looks)] if ask.path.startswith(f"{BATCHES}/") else [])
-        return "http_503" if ask.path.startswith(f"{BATCHES}/") and len(looks) < 4 else None
-
+    rule, _ = fail_first(lambda ask: ask.path.startswith(f"{BATCHES}/"), "http_503", times=3)
     server.reset(rule=rule)
-    kitchen.prepare(restaurants(2, 2))
-    done = kitchen.run(*OPTIONS, "--retries", 0)
-    assert (done.status, sizes(server)) == (0, [4])
+    done = batch_run(kitchen.prepare(restaurants(2, 2)), "--retries", 0).expect(0, "the API answers again")
     assert done.err.count("the API answered 503: scripted http_503; the batches go on without us") == 3
-    assert "the API answers again" in done.err
+    assert sizes(server) == [4]
 
 
 def without_some_results(server: Loopback, times: int) -> None:
@@ -224,81 +204,50 @@ def test_results_that_end_early_are_not_the_whole(kitchen: Kitchen, server: Loop
     """The counts of the batch say how many there are: the missing ones are read again, and not asked again."""
     without_some_results(server, 7)
     kitchen.prepare(restaurants(10, 10))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [100])
-    assert "msgbatch_00000001 has 100 results, and 50 could be read; they are read again" in done.err
-    assert server.seen(False)["billed"]["batch_calls"] == 100
+    part = "has 100 results, and 50 could be read"
+    batch_run(kitchen).expect(0, f"msgbatch_00000001 {part}; they are read again")
+    assert (sizes(server), server.seen(False)["billed"]["batch_calls"]) == ([100], 100)
     without_some_results(server, 1000)
     kitchen.store.unlink()
-    done = kitchen.run(*OPTIONS)
-    assert (
-        done.status,
-        "stopped: msgbatch_00000002 has 100 results, and 50 could be read; run the same" in done.err,
-    ) == (3, True)
+    batch_run(kitchen).expect(3, f"stopped: msgbatch_00000002 {part}; run the same")
     server.state.answer = type(server.state).answer.__get__(server.state)  # type: ignore[union-attr, method-assign]
-    assert kitchen.run(*OPTIONS).status == 0
+    batch_run(kitchen).expect(0)
     assert sizes(server) == [100, 100]
 
 
 def test_a_batch_that_is_gone_is_asked_again(kitchen: Kitchen, server: Loopback) -> None:
     """Results are kept for a time only; then the API answers 404, and the questions are free again; it may be charged."""
-    kitchen.prepare(restaurants(1, 3))
-    asked = questionnaire(seed())
-    [question] = asked.build_questions(ReviewInput("r0", "r0-0", "Review 0 of 0: the soup."))
-    with Store(kitchen.store) as store:
-        number, _ = store.ledger.begin_batch(asked.id, [asked.build_call(question)])
-        store.ledger.confirm_batch(number, "msgbatch_lost")
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [2, 1])
-    assert "msgbatch_lost does not exist any more; its questions are asked again" in done.err
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    note_batch(kitchen, "msgbatch_lost", calls_about("Review 0 of 0: the soup."))
+    gone = "msgbatch_lost does not exist any more; its questions are asked again"
+    batch_run(kitchen.prepare(restaurants(1, 3))).expect(0, gone)
+    assert sizes(server) == [2, 1]
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder).out
     assert "attempts: 3 succeeded, 1 lost\n" in reported
     assert "unknown: 1 attempt without an answer that states its cost, $0.00" in reported
 
 
-def test_an_answer_of_a_batch_is_either_paid_or_saved(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_of_a_batch_is_either_paid_or_saved(kitchen: Kitchen, server: Loopback) -> None:
     """A run that reads the results of another one's batch has paid for them; they have saved it nothing."""
-    kitchen.prepare(restaurants(2, 5))
-    asked = questionnaire(seed())
-    for name, value in kitchen.environment().items():
-        monkeypatch.setenv(name, value)
-    texts = [ReviewInput("", "", f"Review {i} of {n}: the soup.") for n in range(2) for i in range(5)]
-    calls = [
-        asked.build_call(question, ModelCapabilities(thinking_off=True))
-        for text in texts
-        for question in asked.build_questions(text)
-    ]
+    calls = calls_about(*(f"Review {i} of {n}: the soup." for n in range(2) for i in range(5)))
 
-    async def made() -> str:
+    async def create() -> str:
         async with contextlib.aclosing(BatchClient(Limits(), CostBudget(read_prices(), None))) as client:
             return await client.create_batch(calls)
 
-    with Store(kitchen.store) as store:
-        number, free = store.ledger.begin_batch(asked.id, calls)
-        store.ledger.confirm_batch(number, asyncio.run(made()))
-    assert len(free) == 10
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [10])
+    note_batch(kitchen, asyncio.run(create()), calls)
+    done = batch_run(kitchen.prepare(restaurants(2, 5))).expect(0)
+    assert sizes(server) == [10]
     assert re.search(r"^paid \$0\.0000\d+ for 10 calls .* the store saved 0 calls, \$0\.0000$", done.err, re.MULTILINE)
-    assert "paid $0.0000 for 0 calls" in kitchen.run(*OPTIONS).err
+    batch_run(kitchen).expect(0, "paid $0.0000 for 0 calls")
 
 
 def test_a_live_run_leaves_the_questions_of_a_batch_to_it(kitchen: Kitchen, server: Loopback) -> None:
     """They are paid for already; the reviews fail with what to do."""
-    server.reset(batch_seconds=3600.0)
-    kitchen.prepare([restaurant("a", "soup")])
-    asked = questionnaire(seed())
-    with Store(kitchen.store) as store:
-        calls = [asked.build_call(asked.build_questions(ReviewInput("", "", text))[0]) for text in ("soup", "broth")]
-        number, _ = store.ledger.begin_batch(asked.id, calls)
-        store.ledger.confirm_batch(number, "msgbatch_1")
-    kitchen.prepare([restaurant("a", "soup", "another", "broth")])
-    done = kitchen.run("--on-error", "skip")
-    assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert "a: 2 reviews (a-0, a-2): it is in a batch in progress; `--batch` waits for it" in done.err
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    note_batch(kitchen, "msgbatch_1", calls_about("soup", "broth"))
+    done = kitchen.prepare([restaurant("a", "soup", "another", "broth")]).run("--on-error", "skip")
+    done.expect(3, "a: 2 reviews (a-0, a-2): it is in a batch in progress; `--batch` waits for it")
+    assert done.results[0]["output"]["N"] == 1
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder).out
     assert "in progress: msgbatch_1, 2 calls\n" in reported
 
 
@@ -307,72 +256,54 @@ def test_a_result_without_its_usage_costs_what_it_may(kitchen: Kitchen, server: 
     """The bound of its call, which is reported apart; without any usage it is no message, and is asked again."""
     server.reset(rule=lambda ask: fault if ask.batch and ask.attempt == 1 and "0 of 0" in ask.text else None)
     kitchen.prepare(restaurants(1, 3))
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, sizes(server)) == (0, [3, 1] if fault == "no_usage" else [3])
-    assert "1 attempt ended without an answer that states its cost: up to $0.00" in done.err
-    assert kitchen.sql("SELECT COUNT(*), SUM(is_bound) FROM attempts") == [(4 if fault == "no_usage" else 3, 1)]
+    batch_run(kitchen).expect(0, "1 attempt ended without an answer that states its cost: up to $0.00")
+    assert sizes(server) == ([3, 1] if fault == "no_usage" else [3])
+    assert kitchen.sql("SELECT COUNT(*), SUM(is_bound) FROM attempts") == [(sum(sizes(server)), 1)]
 
 
 def test_what_no_batch_can_get_is_sent_once(kitchen: Kitchen, server: Loopback) -> None:
-    """A model that does not exist is not asked in vain three times."""
     kitchen.prepare(restaurants(1, 3))
-    done = kitchen.run(*OPTIONS, "--model", "claude-none")
-    assert (done.status, sizes(server)) == (3, [3])
-    assert "the API could not answer: model: claude-none" in done.err
+    batch_run(kitchen, "--model", "claude-none").expect(3, "the API could not answer: model: claude-none")
+    assert sizes(server) == [3]
 
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server: Loopback, status: int) -> None:
-    """What is stored is given out."""
-    kitchen.prepare([restaurant("known", "soup")])
-    kitchen.run()
+    kitchen.prepare([restaurant("known", "soup")]).run()
     server.reset(rule=lambda ask: f"http_{status}")
-    kitchen.prepare([restaurant("known", "soup"), restaurant("new", "new soup")])
-    done = kitchen.run(*OPTIONS)
-    assert (done.status, done.results[0]["output"]["N"]) == (3, 1)
-    assert f"stopped: the API answered {status}: scripted http_{status}\n" in done.err, (
-        "the same command would not go on"
-    )
+    done = batch_run(kitchen.prepare([restaurant("known", "soup"), restaurant("new", "new soup")]))
+    done.expect(3, f"stopped: the API answered {status}: scripted http_{status}\n")  # the same command would not go on
+    assert done.results[0]["output"]["N"] == 1
 
 
 def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> None:
     """What could cost more waits for what the calls before have cost; the limit holds, and a second run goes on."""
     kitchen.prepare(restaurants(10, 10))
-    done = kitchen.run(*OPTIONS, "--max-usd", 0.0005)
+    done = batch_run(kitchen, "--max-usd", 0.0005).expect(3, "stopped: it could cost more than the limit of $0.0005")
     first = sizes(server)
     assert len(first) > 2
     assert 50 < sum(first) < 100
-    assert (done.status, "stopped: it could cost more than the limit of $0.0005" in done.err) == (3, True)
     assert 0.0001 < float(done.err.split("paid $")[1].split(" ")[0]) <= 0.0005
     assert len(kitchen.answers()) == sum(first)
-    assert kitchen.run(*OPTIONS).status == 0
+    assert batch_run(kitchen).status == 0
     assert sum(sizes(server)) == 100
     kitchen.store.unlink()
     server.reset()
-    enough = kitchen.run(*OPTIONS, "--max-usd", 0.01)
+    enough = batch_run(kitchen, "--max-usd", 0.01)
     assert (enough.status, sum(sizes(server))) == (0, 100), "although its calls could cost more than that together"
     assert len(sizes(server)) > 1
 
 
 def test_batches_need_files_that_can_be_read_again(kitchen: Kitchen) -> None:
-    """Standard input and pipes are read once."""
-    kitchen.prepare([])
-    environment = kitchen.environment()
     arguments = ["run", "seed.json", "--contexts", "-", "--extractor", "anthropic", "--batch"]
-    done = command(*arguments, cwd=kitchen.folder, env=environment)
-    assert (done.status, "--batch reads its input several times" in done.err) == (2, True)
+    command(*arguments, cwd=kitchen.prepare([]).folder).expect(2, "--batch reads its input several times")
 
 
 def test_quiet_batches_say_only_what_came_of_it(kitchen: Kitchen, server: Loopback) -> None:
     """And a model that knows no effort is not sent any."""
     server.reset(models=[model("own", effort=False)])
-    kitchen.prepare([restaurant("a", "soup")])
-    done = kitchen.run(*OPTIONS, "--quiet", "--model", "own")
+    done = batch_run(kitchen.prepare([restaurant("a", "soup")]), "--quiet", "--model", "own")
     assert done.err.splitlines()[0] == "1 restaurant, 0 failed; 1 of 1 review relevant, 1 extracted (anthropic, own)"
-    assert (
-        "effort"
-        not in next(one for one in server.requests if one.path == BATCHES).body["requests"][0]["params"][
-            "output_config"
-        ]
-    )
+    [[sent]] = [one.body["requests"] for one in server.requests if created(one)]
+    assert "effort" not in sent["params"]["output_config"]
     assert MODEL not in done.err

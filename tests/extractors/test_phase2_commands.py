@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import random
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -16,7 +13,7 @@ from asking import FIELDS, MODEL, Kitchen, questionnaire, restaurant, restaurant
 from formulaseed.cli import output
 from helpers import command, needs, write_json, write_lines
 from loopback import Loopback
-from loopback_script import MESSAGES
+from loopback_script import MESSAGES, model
 
 needs("anthropic", "llm")
 
@@ -31,41 +28,31 @@ def paid(reported: str) -> float:
 
 
 @pytest.mark.parametrize("passes", [1, pytest.param(3, marks=pytest.mark.thorough)])
-def test_a_dry_run_counts_the_calls_exactly_and_bounds_the_cost(
-    kitchen: Kitchen, server: Loopback, passes: int
-) -> None:
+def test_a_dry_run_counts_calls_exactly_and_bounds_the_cost(kitchen: Kitchen, server: Loopback, passes: int) -> None:
     """After the filter, the store and texts that stand twice; nothing is sent, not even a look at the model."""
     server.reset(cache_minimum=1024)
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
     first = [restaurant("a", "soup one", "soup one", "tea", "soup two"), restaurant("b", "only tea")]
     kitchen.prepare([*first, restaurant("c", *(f"soup {n} " * 30 for n in range(50)))], given)
-    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="")
-    assert reported.status == 0
-    assert f"3 restaurants with 53 reviews to extract in {passes} pass" in reported.out
-    assert f"calls to make: {52 * passes}\n" in reported.out
+    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="").expect(0).out
+    assert f"3 restaurants with 53 reviews to extract in {passes} pass" in reported
+    assert f"calls to make: {52 * passes}\n" in reported
     assert server.seen(False)["paths"] == {}
-    found = {
-        name: [
-            float(sum_) for sum_ in re.findall(rf"cost {name}: \$([\d.]+) to \$([\d.]+) \(prices of 2", reported.out)[0]
-        ]
-        for name in ("live", "with --batch")
-    }
-    assert found["with --batch"] == pytest.approx([n / 2 for n in found["live"]], abs=1e-4)
+    bounds = re.findall(r"cost (?:live|with --batch): \$([\d.]+) to \$([\d.]+) \(prices of 2", reported)
+    live, batch = ([float(bound) for bound in pair] for pair in bounds)
+    assert batch == pytest.approx([bound / 2 for bound in live], abs=1e-4)
     kitchen.run("--limit", 2)
-    reported = kitchen.run("--dry-run")
-    assert f"{2 * passes} of them in the store" in reported.out
-    assert f"calls to make: {50 * passes}\n" in reported.out
+    reported = kitchen.run("--dry-run").out
+    assert f"{2 * passes} of them in the store" in reported
+    assert f"calls to make: {50 * passes}\n" in reported
     kitchen.store.unlink()
-    cost = paid(kitchen.run("--concurrency", 4).err)
-    assert found["live"][0] <= cost <= found["live"][1]
+    assert live[0] <= paid(kitchen.run("--concurrency", 4).err) <= live[1]
     assert kitchen.run("--dry-run").out.endswith("calls to make: 0\n")
 
 
 @pytest.mark.parametrize("name", ["claude-haiku-5-5", pytest.param("claude-opus-5-5", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("minimum", [0, 1024])
-def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
-    kitchen: Kitchen, server: Loopback, name: str, minimum: int
-) -> None:
+def test_the_api_counts_a_sample_of_the_prompts(kitchen: Kitchen, server: Loopback, name: str, minimum: int) -> None:
     """Free of charge: the estimate holds, also for a model that thinks, and for one whose prefix is not cached."""
     faults = {"not_json": 0.05, "thinking": 0.5} if "opus" in name else {"not_json": 0.05}
     server.reset(cache_minimum=minimum, faults=faults)
@@ -95,62 +82,46 @@ def test_the_api_counts_a_sample_of_the_prompts_where_it_can_be_asked(
 
 
 @pytest.mark.parametrize("fault", ["http_404", "html", "cut"])
-def test_an_api_that_does_not_count_leaves_the_estimate_to_bytes(
-    kitchen: Kitchen, server: Loopback, fault: str
-) -> None:
-    """Not every server that speaks the Messages API has the endpoint."""
+def test_without_counts_of_the_api_the_estimate_is_of_bytes(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     server.reset(rule=lambda ask: fault if ask.path.endswith("/count_tokens") else None)
-    kitchen.prepare(restaurants(2, 3))
-    reported = kitchen.run("--dry-run")
-    assert (reported.status, ", estimated from bytes\n" in reported.out) == (0, True)
-    assert "more where the model's thinking cannot be switched off" in reported.out
+    reported = kitchen.prepare(restaurants(2, 3)).run("--dry-run").expect(0).out
+    assert ", estimated from bytes\n" in reported
+    assert "more where the model's thinking cannot be switched off" in reported
 
 
 def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: Loopback) -> None:
     """Never 0; a limit of money needs a price, which a file of prices may give."""
-    server.reset(models=[{**server.state.script.models[0], "id": "new"}])  # type: ignore[union-attr]
-    kitchen.prepare(restaurants(2, 3))
-    assert (
-        "cost: unknown, as there is no price for new (--prices FILE gives one)"
-        in kitchen.run("--dry-run", "--model", "new").out
-    )
-    done = kitchen.run("--model", "new")
-    assert (done.status, "paid an unknown cost for 6 calls" in done.err) == (0, True)
-    refused = kitchen.run("--model", "new", "--max-usd", 1)
-    assert (
-        refused.status,
-        "--max-usd needs a price, and there is none for new; the option `prices`" in refused.err,
-    ) == (2, True)
+    server.reset(models=[model("new")])
+    unknown = "cost: unknown, as there is no price for new (--prices FILE gives one)"
+    assert unknown in kitchen.prepare(restaurants(2, 3)).run("--dry-run", "--model", "new").out
+    kitchen.run("--model", "new").expect(0, "paid an unknown cost for 6 calls")
+    refusal = "--max-usd needs a price, and there is none for new; the option `prices`"
+    kitchen.run("--model", "new", "--max-usd", 1).expect(2, refusal)
     write_json(kitchen.folder / "prices.json", {"as_of": "2031-02-03", "models": {"new": {"input": 1000, "output": 0}}})
     reported = kitchen.run("--dry-run", "--model", "new", "--effort", "high", "--prices", "prices.json").out
     assert "(prices of 2031-02-03)" in reported
-    assert kitchen.run("--prices", "nowhere.json").status == 2
+    kitchen.run("--prices", "nowhere.json").expect(2)
 
 
 @pytest.mark.thorough
 def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen: Kitchen, server: Loopback) -> None:
     """Exit 3 before the limit, in one line; what is done is written; with more money the rest is asked, and no more."""
     kitchen.prepare(restaurants(40, 10))
-    total = 0
+    total, stop = 0, "stopped: it could cost more than the limit of $0.002; run the same command to continue"
     for _ in range(2):
-        done = kitchen.run("--max-usd", 0.002, "--concurrency", 8)
-        assert (done.status, done.err.count("stopped: ")) == (3, 1)
-        assert "stopped: it could cost more than the limit of $0.002; run the same command to continue" in done.err
+        done = kitchen.run("--max-usd", 0.002, "--concurrency", 8).expect(3, stop)
+        assert done.err.count("stopped: ") == 1
         assert 0.001 < paid(done.err) <= 0.002
         assert len(kitchen.answers()) > total
         total = len(kitchen.answers())
         assert any("output" in result for result in done.results)
         assert len(done.results) == 40
-    assert kitchen.run("--max-usd", 1).status == 0
+    kitchen.run("--max-usd", 1).expect(0)
     assert server.seen(False)["paths"][MESSAGES] == 400
     assert kitchen.run("--max-usd", 0.000001).status == 0, "what is stored costs nothing"
     kitchen.store.unlink()
-    for options in ((), ("--batch", "--poll", 0.01)):
-        done = kitchen.run("--max-usd", 0.000001, *options)
-        assert done.status == 3
-        assert "stopped: it could cost more than the limit of $1e-06\n" in done.err, (
-            "no call at all, however often it is run"
-        )
+    for options in ((), ("--batch", "--poll", 0.01)):  # no call at all, however often it is run
+        kitchen.run("--max-usd", 0.000001, *options).expect(3, "stopped: it could cost more than the limit of $1e-06\n")
 
 
 # --- passes, validity, quotes, the length of reviews
@@ -158,36 +129,31 @@ def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen
 
 def test_passes_are_asked_each_and_the_majority_counts(kitchen: Kitchen, server: Loopback) -> None:
     """Three questions a review, differing in nothing that is sent; how far they agree is reported for each field."""
-    given = seed(extract={"fields": [MOOD, {"name": "spicy", "type": "boolean"}], "passes": 3})
-    kitchen.prepare([restaurant("a", "first", "second")], given)
-    moods = iter(["good", "bad", "bad"] + ["good"] * 3)
-    order = []
+    extract = {"fields": [MOOD, {"name": "spicy", "type": "boolean"}], "passes": 3}
+    kitchen.prepare([restaurant("a", "first", "second")], seed(extract=extract))
+    moods, order = iter(["good", "bad", "bad"] + ["good"] * 3), []
 
     def answers(text: str, schema: Any) -> dict[str, Any]:
-        order.append(text)
+        order.append(json.loads(text)["review"])
         return {"mood": next(moods), "spicy": True}
 
     server.reset(answers=answers)
-    done = kitchen.run("--concurrency", 1)
-    assert (done.status, done.results[0]["output"]) == (0, {"N_GOOD": 1, "N": 2})
-    assert [json.loads(text)["review"] for text in order] == ["first"] * 3 + ["second"] * 3
-    assert "all passes agree on: mood 50%, spicy 100% of 2 reviews" in done.err
-    fewer = write_json(kitchen.folder / "seed.json", {**given, "extract": {**given["extract"], "passes": 1}})
-    assert fewer.exists()
+    agreement = "all passes agree on: mood 50%, spicy 100% of 2 reviews"
+    done = kitchen.run("--concurrency", 1).expect(0, agreement)
+    assert done.results[0]["output"] == {"N_GOOD": 1, "N": 2}
+    assert order == ["first"] * 3 + ["second"] * 3
+    write_json(kitchen.folder / "seed.json", seed(extract={**extract, "passes": 1}))
     assert kitchen.run().results[0]["output"]["N_GOOD"] == 2, "the first pass alone, which is stored"
     assert server.seen(False)["paths"][MESSAGES] == 6
 
 
 def test_a_pass_without_an_answer_fails_its_review(kitchen: Kitchen, server: Loopback) -> None:
-    """A majority of two where three were asked for is none."""
     server.reset(queue=("", *["refusal"] * 5, ""))
     kitchen.prepare([restaurant("a", "soup")], seed(extract={"fields": [MOOD], "passes": 3}))
-    done = kitchen.run("--concurrency", 1)
-    assert (done.status, "review a-0: the model refused to answer" in done.err) == (3, True)
+    kitchen.run("--concurrency", 1).expect(3, "review a-0: the model refused to answer")
 
 
 def test_validity_is_one_more_field_that_steps_may_use(kitchen: Kitchen, server: Loopback) -> None:
-    """The model is asked for it, and it counts like any other."""
     server.reset(answers=lambda text, schema: {"review_validity": "adversarial" if "Ignore" in text else "valid"})
     steps = [{"name": "N", "op": "count", "where": {"extraction.review_validity": "valid"}}]
     given = seed(extract={"fields": [MOOD], "validity": True}, compute=steps, output=["N"])
@@ -203,14 +169,12 @@ def test_explain_shows_the_quotes_of_the_model(kitchen: Kitchen, server: Loopbac
     contexts = [restaurant(name, f"The soup of {name} was splendid, 9 dollars.") for name in "abc"]
     kitchen.prepare(contexts, seed(extract={"fields": FIELDS}))
     extract = kitchen.arguments("--with-text", "--out", "rows.jsonl")[1:]
-    done = command("extract", *extract, cwd=kitchen.folder, env=kitchen.environment())
-    assert done.status == 0, done.err
-    explain = ("explain", "seed.json", "--rows", "rows.jsonl", "--id", "b", "--output", "N_GOOD", "--format", "json")
-    done = command(*explain, cwd=kitchen.folder)
-    found = json.loads(done.out)
-    (review,) = found["evidence"][0]["reviews"]
+    command("extract", *extract, cwd=kitchen.folder, env=kitchen.environment()).expect(0)
+    options = ("--rows", "rows.jsonl", "--id", "b", "--output", "N_GOOD", "--format", "json")
+    explained = json.loads(command("explain", "seed.json", *options, cwd=kitchen.folder).out)
+    (review,) = explained["evidence"][0]["reviews"]
     assert (review["review_id"], review["quote"], review["quoted_by"]) == ("b-0", "was splendid", "extractor")
-    assert found["run"]["extractor"] == f"anthropic:{MODEL}"
+    assert explained["run"]["extractor"] == f"anthropic:{MODEL}"
 
 
 def test_quotes_are_checked_against_the_review_and_shown_with_their_places(kitchen: Kitchen, server: Loopback) -> None:
@@ -219,54 +183,48 @@ def test_quotes_are_checked_against_the_review_and_shown_with_their_places(kitch
     quotes = {"mood_quote": "The soup was splendid", "price_quote": "a bargain", "mood": "good", "price": 9.0}
     server.reset(answers=lambda text, schema: quotes)
     kitchen.prepare([restaurant("a", text)], seed(extract={"fields": FIELDS}))
-    done = kitchen.run("--trace")
-    found = done.results[0]["quotes"]["a-0"]
-    at = text.index("The soup")
-    assert found["mood"] == {"text": "The soup was splendid", "verified": True, "start": at, "end": text.index(",")}
-    assert found["price"] == {"text": "a bargain", "verified": False, "start": None, "end": None}
-    assert "1 of 2 quotes found in their reviews" in done.err
-    assert "quotes" not in kitchen.run().results[0]
-    lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--trace", "--on-error", "skip")
-    done = command(*lexical, cwd=kitchen.folder, env={})
-    assert (done.status, "steps" in done.results[0], "quotes" in done.results[0]) == (3, True, False)
-    assert "review a-0: no word of the review speaks for `" in done.err
-    fields = {"mood": "bad", "spicy": False, "guests": 1, "price": 1, "dish": "x", "cuisine": "thai"}
-    write_lines(
-        kitchen.folder / "known.jsonl",
-        {"business_id": "a", "review_id": "a-0", "fields": {**fields, "mood_quote": "We"}},
-    )
-    recorded = command(
-        "run", "seed.json", "--contexts", "contexts.jsonl", "--extractor", "recorded", "--extractions", "known.jsonl",
-        "--trace", cwd=kitchen.folder, env={},
-    )  # fmt: skip
-    assert (recorded.status, "quotes" in recorded.results[0]) == (0, False)
+    done = kitchen.run("--trace").expect(0, "1 of 2 quotes found in their reviews")
+    start, end = text.index("The soup"), text.index(",")
+    checked = done.results[0]["quotes"]["a-0"]
+    assert checked["mood"] == {"text": "The soup was splendid", "verified": True, "start": start, "end": end}
+    assert checked["price"] == {"text": "a bargain", "verified": False, "start": None, "end": None}
+    fields = {
+        "mood": "bad",
+        "spicy": False,
+        "guests": 1,
+        "price": 1,
+        "dish": "x",
+        "cuisine": "thai",
+        "mood_quote": "We",
+    }
+    write_lines(kitchen.folder / "known.jsonl", {"business_id": "a", "review_id": "a-0", "fields": fields})
+    traced = ("run", "seed.json", "--contexts", "contexts.jsonl", "--trace")
+    lexical = command(*traced, "--on-error", "skip", cwd=kitchen.folder)
+    lexical.expect(3, "review a-0: no word of the review speaks for `")
+    recorded = command(*traced, "--extractor", "recorded", "--extractions", "known.jsonl", cwd=kitchen.folder).expect(0)
+    assert not any("quotes" in other.results[0] for other in (kitchen.run(), lexical, recorded))
+    assert "steps" in lexical.results[0]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "seen"),
-    [
-        ("truncate_head", "0123456789"),
-        ("truncate_tail", "klmnopqrst"),
-        ("truncate_middle", "01234pqrst"),
-        ("reject", None),
-    ],
-)
-def test_only_the_part_of_a_review_that_the_seed_lets_through_is_sent(
-    kitchen: Kitchen, server: Loopback, strategy: str, seen: str | None
-) -> None:
-    """And a review that the seed rejects is never asked about."""
+STRATEGIES = {
+    "truncate_head": "0123456789",
+    "truncate_tail": "klmnopqrst",
+    "truncate_middle": "01234pqrst",
+    "reject": "",
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_only_what_the_seed_lets_through_of_a_review_is_sent(kitchen: Kitchen, server: Loopback, strategy: str) -> None:
     given = seed(review_handling={"max_length": 10, "strategy": strategy})
-    kitchen.prepare([restaurant("a", "0123456789abcdefghijklmnopqrst", "short")], given)
-    done = kitchen.run("--concurrency", 1)
-    sent = [json.loads(one.text)["review"] for one in server.messages]
-    assert sent == ([seen, "short"] if seen else ["short"])
-    assert done.status == (0 if seen else 3)
-    if not seen:
-        assert "a-0: it has 30 characters, and the seed rejects reviews over 10" in done.err
+    done = kitchen.prepare([restaurant("a", "0123456789abcdefghijklmnopqrst", "short")], given).run("--concurrency", 1)
+    part = STRATEGIES[strategy]
+    assert [json.loads(one.text)["review"] for one in server.messages] == [*([part] if part else []), "short"]
+    rejected = "a-0: it has 30 characters, and the seed rejects reviews over 10"
+    assert (done.status, rejected in done.err) == ((0, False) if part else (3, True))
 
 
 def test_a_seed_without_fields_asks_nothing(kitchen: Kitchen, server: Loopback) -> None:
-    """Its reviews have nothing but their metadata, and that costs nothing."""
     steps = [{"name": "N", "op": "count", "where": {"meta.stars": {">=": 4}}}]
     kitchen.prepare(restaurants(2, 3), seed(extract={"fields": []}, compute=steps, output=["N"]))
     for options in ((), ("--batch",)):
@@ -275,12 +233,9 @@ def test_a_seed_without_fields_asks_nothing(kitchen: Kitchen, server: Loopback) 
 
 
 def test_changing_compute_asks_nothing_again(kitchen: Kitchen, server: Loopback) -> None:
-    """The fields are the same, so the answers are."""
-    kitchen.prepare(restaurants(2, 3))
-    assert kitchen.run().status == 0
+    kitchen.prepare(restaurants(2, 3)).run().expect(0)
     steps = [{"name": "BAD", "op": "count", "where": {"extraction.mood": "bad"}}]
-    kitchen.prepare(restaurants(2, 3), seed(compute=steps, output=["BAD"], task_name="Other"))
-    done = kitchen.run()
+    done = kitchen.prepare(restaurants(2, 3), seed(compute=steps, output=["BAD"], task_name="Other")).run()
     assert [list(result["output"]) for result in done.results] == [["BAD"], ["BAD"]]
     assert server.seen(False)["paths"][MESSAGES] == 6
 
@@ -291,54 +246,45 @@ def test_changing_compute_asks_nothing_again(kitchen: Kitchen, server: Loopback)
 def test_bad_lines_are_failures_and_the_others_are_asked(kitchen: Kitchen, server: Loopback) -> None:
     """In the order of the file, with what they are; the same with a module in place of the seed."""
     contexts = [restaurant("a", "soup"), b'{"business_id": "b"', {"business_id": "c", "reviews": [{"review_id": 5}]}]
-    kitchen.prepare([*contexts, restaurant("d", "soup")])
-    done = kitchen.run()
-    assert done.status == 3
+    done = kitchen.prepare([*contexts, restaurant("d", "soup")]).run().expect(3)
     assert [result["business_id"] for result in done.results] == ["a", "c", "d"]
     assert [line.split(":")[2] for line in done.err.splitlines() if line.startswith("failed: ")] == ["2", "3"]
-    assert command("compile", "seed.json", "--out", "made", cwd=kitchen.folder, env={}).status == 0
+    command("compile", "seed.json", "--out", "made", cwd=kitchen.folder).expect(0)
     module = ["run", "made/soups_1.py", *kitchen.arguments()[2:]]
     assert command(*module, cwd=kitchen.folder, env=kitchen.environment()).out == done.out
     assert server.seen(False)["paths"][MESSAGES] == 1
 
 
 @pytest.mark.parametrize(
-    "option", [("--dry-run",), ("--batch",), ("--max-usd", "1"), ("--store", "x"), ("--effort", "low")]
+    ("options", "message"),
+    [
+        *[
+            (option, "")
+            for option in (("--max-usd", 0), ("--concurrency", 0), ("--timeout", -1), ("--extractions", "x"))
+        ],
+        *[
+            (option, f"{option[0]} goes with --extractor anthropic")
+            for option in (("--dry-run",), ("--batch",), ("--max-usd", "1"), ("--store", "x"), ("--effort", "low"))
+        ],
+    ],
 )
-def test_options_of_models_are_refused_without_one(kitchen: Kitchen, option: tuple[str, ...]) -> None:
-    """Nobody takes for done what another extractor does not heed."""
-    kitchen.prepare([])
-    done = command("run", "seed.json", "--contexts", "contexts.jsonl", *option, cwd=kitchen.folder, env={})
-    assert (done.status, f"{option[0]} goes with --extractor anthropic" in done.err) == (2, True)
-
-
-@pytest.mark.parametrize("option", [("--max-usd", 0), ("--concurrency", 0), ("--timeout", -1), ("--extractions", "x")])
-def test_options_out_of_range_are_refused(kitchen: Kitchen, option: tuple[object, ...]) -> None:
-    """Before anything is asked."""
+def test_options_that_do_not_fit_are_refused(kitchen: Kitchen, options: tuple[object, ...], message: str) -> None:
+    """Out of range, or of models where none is asked: nobody takes for done what another extractor does not heed."""
     kitchen.prepare([restaurant("a", "soup")])
-    assert kitchen.run(*option).status == 2
+    arguments = ["run", "seed.json", "--contexts", "contexts.jsonl", *([] if message else ["--extractor", "anthropic"])]
+    command(*arguments, *options, cwd=kitchen.folder, env=kitchen.environment()).expect(2, message)
 
 
 def test_contexts_may_come_through_a_pipe(kitchen: Kitchen, server: Loopback) -> None:
-    """What can be read only once is read once: nothing is counted before."""
-    kitchen.prepare([])
-    os.mkfifo(kitchen.folder / "pipe")
-    lines = "".join(json.dumps(one) + "\n" for one in restaurants(3, 4))
-    writer = subprocess.Popen([sys.executable, "-c", f"open('pipe', 'w').write({lines!r})"], cwd=kitchen.folder)
-    arguments = ["run", "seed.json", "--contexts", "pipe", *kitchen.arguments()[4:]]
-    done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment())
-    assert writer.wait(30) == 0
-    assert (done.status, len(done.results), server.seen(False)["paths"][MESSAGES]) == (0, 3, 12)
+    done = kitchen.prepare(restaurants(3, 4)).run_piped().expect(0)
+    assert (len(done.results), server.seen(False)["paths"][MESSAGES]) == (3, 12)
 
 
-def test_progress_is_plain_lines_with_rate_cost_and_time_left(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_lines_with_the_rate(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off a terminal a line now and then; with --quiet only the closing lines."""
     monkeypatch.setattr(output, "_SECONDS_BETWEEN_LINES", 0.0)
     server.reset(delay=0.01)
-    kitchen.prepare(restaurants(5, 4))
-    done = kitchen.run("--concurrency", 2)
+    done = kitchen.prepare(restaurants(5, 4)).run("--concurrency", 2)
     assert re.search(r"^\d restaurants?, 12 of 20 answers, \d+ s left, [\d.]+/s, \$0\.00\d\d$", done.err, re.MULTILINE)
     kitchen.store.unlink()
     quiet = kitchen.run("--quiet")
@@ -351,20 +297,15 @@ def test_progress_is_plain_lines_with_rate_cost_and_time_left(
 
 
 def test_the_ledger_has_a_row_for_every_attempt(kitchen: Kitchen, server: Loopback) -> None:
-    """Status, tokens, request id and time, of failed ones too."""
     server.reset(queue=("http_429", "http_529", "not_json", ""))
-    kitchen.prepare([restaurant("a", "soup")])
-    assert kitchen.run().status == 0
-    rows = kitchen.sql(
-        "SELECT key, model, status, input + cache_write + cache_read, output, request_id, ms FROM attempts ORDER BY id"
-    )
-    assert [row[2] for row in rows] == ["429", "529", "200", "200"]
-    assert {row[0] for row in rows} == set(kitchen.answers())
-    assert {row[1] for row in rows} == {MODEL}
-    assert [row[3] is None for row in rows] == [True, True, False, False]
-    assert len({row[5] for row in rows}) == 4
-    assert all(row[5].startswith("req_") and row[6] >= 0 for row in rows)
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    kitchen.prepare([restaurant("a", "soup")]).run().expect(0)
+    tokens = "input + cache_write + cache_read"
+    rows = kitchen.sql(f"SELECT status, key, model, {tokens} IS NULL, request_id, ms >= 0 FROM attempts ORDER BY id")
+    [key], ids = kitchen.answers(), [row[4] for row in rows]
+    statuses = {"429": 1, "529": 1, "200": 0}
+    assert rows == [(s, key, MODEL, statuses[s], i, 1) for s, i in zip(("429", "529", "200", "200"), ids, strict=True)]
+    assert len({*ids}) == sum(id.startswith("req_") for id in ids) == 4
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder).out
     assert "attempts: 2 200, 1 529, 1 429" in reported or "attempts: 2 200, 1 429, 1 529" in reported
 
 

@@ -51,6 +51,11 @@ def answered(text: str, stop: str = "end_turn") -> Answer:
     return Answer(text, stop, Usage(1, 2, 3, 4))
 
 
+def counting(*fields: dict[str, Any]) -> PromptSpec:
+    """What is asked for a seed with these fields."""
+    return questionnaire(seed(extract={"fields": fields}, compute=[{"name": "N", "op": "count"}], output=["N"]))
+
+
 REVIEWED = seed(
     extract={
         "fields": [
@@ -82,35 +87,27 @@ GOOD = {
 @pytest.mark.parametrize("name", ["every", "v1", "reviewed"])
 def test_the_prompt_and_the_schema_are_as_reviewed(name: str, request: pytest.FixtureRequest) -> None:
     """One field of each type, with and without quotes; required quotes, reasons and examples; `--update-cases` rewrites it."""
-    of = {"every": seed(**EVERY), "v1": SEED_V1, "reviewed": REVIEWED}[name]
-    asked = questionnaire(of)
+    asked = questionnaire({"every": seed(**EVERY), "v1": SEED_V1, "reviewed": REVIEWED}[name])
     facts = {"date": "2024-05-06", "stars": 4.0, "useful": 2}
     [question] = asked.build_questions(about('She said "spicy"\n{review_stars}', **facts))
     sent = build_request(asked.build_call(question, ModelCapabilities(thinking_off=True)))
-    system = sent.pop("system")
-    user = sent.pop("messages")
-    assert [*system[0]] == ["type", "text", "cache_control"]
-    assert next(iter(user[0].items())) == ("role", "user")
-    written = (
-        f"{system[0]['text']}\n----- user\n\n{user[0]['content']}\n\n----- the rest\n\n{json.dumps(sent, indent=2)}\n"
-    )
+    [system], [user] = sent.pop("system"), sent.pop("messages")
+    assert [*system] == ["type", "text", "cache_control"]
+    assert next(iter(user.items())) == ("role", "user")
+    parts = (system["text"], "----- user\n", user["content"], "\n----- the rest\n", f"{json.dumps(sent, indent=2)}\n")
     golden = GOLDENS / f"extraction_{name}.txt"
     if request.config.getoption("--update-cases"):
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(written, encoding="utf-8")
-    assert golden.read_text(encoding="utf-8") == written
+        golden.write_text("\n".join(parts), encoding="utf-8")
+    assert golden.read_text(encoding="utf-8") == "\n".join(parts)
 
 
 @given(TEXTS)
 def test_any_review_is_one_json_object_in_one_user_message(text: str) -> None:
     """The user message reads back as the text without the white space around it, and nothing else of the call changes."""
-    asked = ASKED
-    [question] = asked.build_questions(about(text))
-    sent = build_request(asked.build_call(question))
+    sent, other = (build_request(ASKED.build_call(ASKED.build_questions(about(said))[0])) for said in (text, ""))
     [message] = sent["messages"]
     assert message == {"role": "user", "content": message["content"]}
     assert json.loads(message["content"]) == {"review": text.strip()}
-    other = build_request(asked.build_call(asked.build_questions(about(""))[0]))
     assert {**sent, "messages": None} == {**other, "messages": None}
 
 
@@ -126,11 +123,8 @@ OLDER_ASKED = questionnaire(SEED_V1)
 def test_placeholders_are_filled_in_one_pass(text: str, stars: int, date: str) -> None:
     """What a review or its date says is never looked at for placeholders again."""
     [question] = OLDER_ASKED.build_questions(about(text, stars=stars, date=date))
-    dumped = [json.dumps(value, ensure_ascii=False) for value in (stars, None, date, text.strip())]
-    assert (
-        question.user
-        == f'Rated {dumped[0]}, {dumped[1]} votes, on {dumped[2]}: {dumped[3]}\nAnswer {{"mood": {{{{…}}}}}}'
-    )
+    a, b, c, d = (json.dumps(value, ensure_ascii=False) for value in (stars, None, date, text.strip()))
+    assert question.user == f'Rated {a}, {b} votes, on {c}: {d}\nAnswer {{"mood": {{{{…}}}}}}'
 
 
 MOOD: dict[str, Any] = {
@@ -150,33 +144,35 @@ def variants() -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
         {"evidence": "required"}, {"evidence": False}, {"reason": True}, {"reason": False},
     ]  # fmt: skip
     bounds = [{"minimum": 0}, {"maximum": 240}, {"minimum": 0, "maximum": 240}, {"default": 3}]
-    fields = [[{**MOOD, **change}, WAIT] for change in ({}, *changes)]
-    fields += [[MOOD, {**WAIT, **bound}] for bound in bounds] + [[WAIT, MOOD]]
-    for each in fields:
-        yield seed(extract={"fields": each}), {}, "soup"
-    plain = seed(extract={"fields": fields[0]})
-    for options in ({"model": "claude-opus-5-5"}, {"effort": "high"}, {"effort": None}, {"passes": 2}):
-        yield plain, options, "soup"
+    both = [MOOD, WAIT]
+    fields = [
+        both,
+        *([{**MOOD, **change}, WAIT] for change in changes),
+        *([MOOD, {**WAIT, **bound}] for bound in bounds),
+    ]
     example = {"text": "A soup.", "fields": {"mood": "good", "wait": 3}, "quotes": {"mood": "A soup."}}
-    for text in ("A soup.", " A soup.\n", "A  soup."):
-        yield seed(extract={"fields": fields[0], "examples": [{**example, "text": text}]}), {}, "soup"
+    examples = [[{**example, "text": text}] for text in ("A soup.", " A soup.\n", "A  soup.")]
+    plain, compute = seed(extract={"fields": both}), [{"name": "X", "op": "const", "value": 1}]
+    for given_seed in (
+        *(seed(extract={"fields": some}) for some in [*fields, [WAIT, MOOD]]),
+        *(seed(extract={"fields": both, "examples": shown}) for shown in examples),
+        *({**SEED_V1, "extraction_prompt": f"{lead}{{review_text}}"} for lead in ("Look: ", "Look:  ", "")),
+        {**SEED_V1, "extraction_prompt": "Look: {review_text} "},
+        seed(extract={"fields": both, "validity": True}),
+        seed(extract={"fields": both}, filter={"keywords": ["soup"]}, task_name="Other", version="2"),
+        seed(extract={"fields": both}, compute=compute, output=["X"]),
+    ):
+        yield given_seed, {}, "soup"
+    for options in ({"model": "claude-opus-5-5"}, {"effort": "high"}, {"effort": None}, {"passes": 2}, {"passes": 3}):
+        yield plain, options, "soup"
     for text in ("soup ", "\n soup", "so up", "Soup", ""):
         yield plain, {}, text
         yield SEED_V1, {}, text
-    for prompt in ("Look: {review_text}", "Look: {review_text} ", "Look:  {review_text}", "{review_text}"):
-        yield {**SEED_V1, "extraction_prompt": prompt}, {}, "soup"
-    yield seed(extract={"fields": fields[0], "validity": True}), {}, "soup"
-    yield plain, {"passes": 3}, "soup"
-    yield seed(extract={"fields": fields[0]}, filter={"keywords": ["soup"]}, task_name="Other", version="2"), {}, "soup"
-    compute = [{"name": "X", "op": "const", "value": 1}]
-    yield seed(extract={"fields": fields[0]}, compute=compute, output=["X"]), {}, "soup"
 
 
 def test_two_questions_have_one_key_exactly_where_they_are_the_same_request_of_the_same_pass() -> None:
     """Nothing that is not sent is in the key, and everything that is sent is."""
-    requests: dict[str, str] = {}
-    keys: dict[str, str] = {}
-    count = 0
+    requests, keys, count = dict[str, str](), dict[str, str](), 0
     for given_seed, options, text in variants():
         asked = questionnaire(given_seed, **options)
         for index, question in enumerate(asked.build_questions(about(text))):
@@ -191,15 +187,11 @@ def test_two_questions_have_one_key_exactly_where_they_are_the_same_request_of_t
 
 def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
     """They are in the prompt, the schema and the key; an answer outside of them is of no use."""
-
-    def with_field(**field: Any) -> PromptSpec:
-        fields, steps = [{"name": "wait", "type": "integer", **field}], [{"name": "N", "op": "count"}]
-        return questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
-
-    bounded, plain = with_field(minimum=0, maximum=240), with_field()
+    plain: dict[str, Any] = {"name": "wait", "type": "integer"}
+    bounded = counting({**plain, "minimum": 0, "maximum": 240})
     assert "A whole number. It is from 0 to 240." in bounded.system
     assert bounded.schema["properties"]["wait"]["description"] == "from 0 to 240"
-    assert bounded.id != plain.id
+    assert bounded.id != counting(plain).id
     assert bounded.read_answer(answered('{"wait": 240}')) == {"wait": 240}
     for value in (-1, 241):
         with pytest.raises(UnusableAnswer, match=f"`wait` must be from 0 to 240, not {value}"):
@@ -207,10 +199,8 @@ def test_bounds_of_a_field_are_asked_for_and_kept() -> None:
 
 
 def test_a_quote_has_a_key_that_no_field_has() -> None:
-    """A field may be called like the quote of another."""
     fields = [{"name": "mood", "type": "string", "evidence": True}, {"name": "mood_quote", "type": "string"}]
-    steps = [{"name": "N", "op": "count"}]
-    asked = questionnaire(seed(extract={"fields": fields}, compute=steps, output=["N"]))
+    asked = counting(*fields)
     assert asked.schema["required"] == ["mood_quote_", "mood", "mood_quote"]
     values = asked.read_values({"mood": "a", "mood_quote": "b", "mood_quote_": "soup"}, "my soup")
     assert values == PassValues({"mood": "a", "mood_quote": "b"}, {"mood": Quote("soup", 3, 7)})
@@ -245,7 +235,6 @@ def test_a_whole_answer_gives_values_and_quotes() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason: str) -> None:
-    """Nothing is coerced, nothing guessed; the reason names the field."""
     with pytest.raises(UnusableAnswer, match="answer") as raised:
         ASKED.read_answer(answered(text))
     assert reason in str(raised.value)
@@ -253,7 +242,6 @@ def test_an_answer_that_is_not_what_was_asked_for_is_of_no_use(text: str, reason
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "pause_turn", "model_context_window_exceeded", "new_reason"])
 def test_an_answer_that_stopped_for_any_other_reason_is_of_no_use(stop: str) -> None:
-    """Even one that reads as an answer."""
     with pytest.raises(UnusableAnswer):
         ASKED.read_answer(answered(json.dumps(GOOD), stop))
 
@@ -264,8 +252,8 @@ def test_what_is_no_message_is_reported() -> None:
     content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
     whole = {"content": content, "stop_reason": "end_turn", "usage": usage}
     assert parse_answer(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
-    texts = (b"", b"{}", b"[]", b'"x"', b"\xff")
-    for wrong in (*texts, {**whole, "usage": None}, {**whole, "content": [{"type": "text"}]}):
+    objects = ({**whole, "usage": None}, {**whole, "content": [{"type": "text"}]})
+    for wrong in (b"", b"{}", b"[]", b'"x"', b"\xff", *objects):
         with pytest.raises(ValueError, match="not a message"):
             parse_answer(wrong)
 
@@ -275,26 +263,20 @@ SPACES = st.sampled_from([" ", "\n", "\t \u3000", "  ", "\x1f"])
 
 
 @given(st.lists(st.tuples(WORDS, SPACES), max_size=12), st.data())
-def test_a_quote_is_found_where_it_stands_with_white_space_folded(
-    parts: list[tuple[str, str]], data: st.DataObject
-) -> None:
+def test_a_quote_is_found_where_it_stands_with_white_space_folded(parts: list[tuple[str, str]], data: Any) -> None:
     """Any part of the text, with any white space in place of its own, is found; what is found reads the same."""
     text = "".join(word + space for word, space in parts)
     start = data.draw(st.integers(0, len(text)))
-    wanted = text[start : data.draw(st.integers(start, len(text)))]
-    quote = data.draw(SPACES).join(wanted.split())
-    found = find_quote(quote, text)
-    if not wanted.split():
-        assert not found.is_verified
-        return
-    assert found.start is not None
-    assert text[found.start : found.end].split() == wanted.split()
-    assert not text[found.start].isspace()
+    wanted = text[start : data.draw(st.integers(start, len(text)))].split()
+    quote = find_quote(data.draw(SPACES).join(wanted), text)
+    assert quote.is_verified is bool(wanted)
+    if quote.start is not None:
+        assert text[quote.start : quote.end].split() == wanted
+        assert not text[quote.start].isspace()
 
 
 @given(TEXTS, TEXTS)
 def test_a_quote_that_is_verified_stands_in_the_text(quote: str, text: str) -> None:
-    """And one that is not, does not."""
     found = find_quote(quote, text)
     stands = bool(quote.split()) and " ".join(quote.split()) in " ".join(text.split())
     assert found.is_verified == stands
@@ -303,7 +285,6 @@ def test_a_quote_that_is_verified_stands_in_the_text(quote: str, text: str) -> N
 
 
 def test_a_long_quote_in_a_long_text_is_found_at_once() -> None:
-    """A million words against a thousand takes no time that grows with both."""
     assert not find_quote("a " * 1000 + "b", "a " * 500_000).is_verified
 
 
@@ -320,8 +301,8 @@ def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequ
         most = max(map(values.count, values))
         first = next(value for value in values if values.count(value) == most)
         assert (type(chosen.fields[name]), chosen.fields[name]) == first
-    where = [(type(a), a) for a, _ in given].index((type(chosen.fields["a"]), chosen.fields["a"]))
-    assert chosen.quotes == {"a": Quote(str(where), 0, 1)}
+        if name == "a":
+            assert chosen.quotes == {"a": Quote(str(values.index(first)), 0, 1)}
     usage = UsageStats(read_prices())
     usage.add_values(passes, chosen)
     assert usage.compared == (len(given) > 1)
@@ -329,6 +310,9 @@ def test_the_majority_decides_each_field_and_the_earliest_pass_a_tie(given: Sequ
 
 
 # --- costs and speed
+
+
+PRICES = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
 
 
 def call(key: str = "k", user: str = "u" * 100) -> ModelCall:
@@ -342,11 +326,10 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     usage = Usage(input=1_000, cache_write=1_000, cache_read=10_000, output=100)
     assert own.cost(MODEL, usage) == pytest.approx((1_000 + 1_250 + 1_000) * 0.1e-6 + 100 * 0.5e-6)
     assert own.cost(MODEL, usage, is_batch=True) == pytest.approx((3_250 * 0.1e-6 + 100 * 0.5e-6) / 2)
-    assert own.cost("unlisted", usage) is None
-    assert own.cost(MODEL, Usage(input=100_001)) is None
+    assert own.cost("unlisted", usage) is own.cost(MODEL, Usage(input=100_001)) is None
     assert own.cost(MODEL, Usage(input=100_001), calls=2) is not None
-    assert format_cost(None) == "an unknown cost"
-    assert [format_cost(cost) for cost in (0.0, 4e-5, 0.0012, 12.345)] == ["$0.0000", "$0.000040", "$0.0012", "$12.35"]
+    costs = {None: "an unknown cost", 0.0: "$0.0000", 4e-5: "$0.000040", 0.0012: "$0.0012", 12.345: "$12.35"}
+    assert {cost: format_cost(cost) for cost in costs} == costs
     given = {"as_of": "2031-01-01", "models": {"mine": {"input": 1, "output": 2}}, "batch": 0.25}
     mine = read_prices(write_json(tmp_path / "prices.json", given))
     assert mine.cost("mine", Usage(input=1_000_000, output=500_000), is_batch=True) == pytest.approx(0.5)
@@ -362,7 +345,6 @@ def test_prices_come_from_a_dated_file_and_what_is_not_listed_is_unknown(tmp_pat
     ],
 )  # fmt: skip
 def test_a_file_of_prices_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
-    """With its name."""
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(DataError, match=r"prices\.json"):
@@ -383,11 +365,10 @@ def test_no_call_costs_more_than_its_bound(text: str) -> None:
 
 def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
     """A call that does not fit beside others waits for them to end; one that fits with none is refused at once."""
-    prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
-    bound = prices.max_cost(call()) or 0.0
+    bound = PRICES.max_cost(call()) or 0.0
 
     async def scenario() -> list[str]:
-        budget, log = CostBudget(prices, 2.5 * bound), []
+        budget, log = CostBudget(PRICES, 2.5 * bound), []
 
         async def one(name: str, cost: int) -> None:
             if not await budget.reserve(call(name)):
@@ -409,47 +390,38 @@ def test_a_budget_waits_for_calls_under_way_and_never_for_ever() -> None:
 
 def test_an_attempt_without_an_answer_counts_with_all_it_may_have_cost() -> None:
     """A 429 and a server that was not reached cost nothing; what broke may have cost all, so the next one is not sent."""
-    prices = Prices(models={MODEL: Price(input=1.0, output=0.0)}, per_tokens=1, cache_write=1.0)
-    bound = prices.max_cost(call()) or 0.0
 
     async def scenario() -> None:
-        budget = CostBudget(prices, 1.5 * bound)
+        budget = CostBudget(PRICES, 1.5 * (PRICES.max_cost(call()) or 0.0))
         assert await budget.reserve(call())
-        budget.charge(Attempt("k", MODEL, "429", 1))
-        assert budget.may_retry()
-        budget.charge(Attempt("k", MODEL, "no connection", 1))
-        assert budget.may_retry()
+        for status in ("429", "no connection"):
+            budget.charge(Attempt("k", MODEL, status, 1))
+            assert budget.may_retry()
         budget.charge(Attempt("k", MODEL, "no answer", 1, call().max_usage, is_bound=True))
         assert not budget.may_retry()
         budget.settle(call())
         assert not await budget.reserve(call())
-        unknown = CostBudget(prices, 1.0)
-        other = ModelCall("k", "unlisted", "", "", {}, 1)
-        assert not await unknown.reserve(other)
-        assert "unknown" in unknown.explain_refusal(other)
-        assert await CostBudget(prices, None).reserve(other)
+        unknown, unlisted = CostBudget(PRICES, 1.0), ModelCall("k", "unlisted", "", "", {}, 1)
+        assert not await unknown.reserve(unlisted)
+        assert "unknown" in unknown.explain_refusal(unlisted)
+        assert await CostBudget(PRICES, None).reserve(unlisted)
 
     asyncio.run(scenario())
 
 
 def test_the_gate_narrows_when_pushed_back_and_widens_again() -> None:
     """A burst of refusals counts once; each time round of answers lets one more through; never less than one at a time."""
-    now = 0.0
+    now, widths = 0.0, []
     gate = AdaptiveLimiter(10, clock=lambda: now)
-    gate.slow()
-    gate.slow()
-    assert gate.width == 7.0
-    for _ in range(30):
-        now += 2
-        gate.slow()
-    assert gate.width == 1.0
-    for _ in range(200):
-        gate.recover()
-    assert gate.width == 10.0
+    for seconds, times, method in ((0, 2, gate.slow), (2, 30, gate.slow), (0, 200, gate.recover)):
+        for _ in range(times):
+            now += seconds
+            method()
+        widths.append(gate.width)
+    assert widths == [7.0, 1.0, 10.0]
 
 
 def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
-    """Also where some who wait give up."""
 
     async def scenario() -> tuple[int, int]:
         gate, most, done = AdaptiveLimiter(3), 0, 0
@@ -473,7 +445,6 @@ def test_as_many_pass_the_gate_as_it_is_wide_and_none_is_forgotten() -> None:
 
 
 def test_whoever_is_pushed_back_gives_up_the_place_and_waits_for_another() -> None:
-    """Also where no call waits for it any more: no place is lost or counted twice."""
 
     async def scenario() -> tuple[int, int]:
         gate = AdaptiveLimiter(4, clock=lambda: 0.0)
@@ -496,12 +467,10 @@ def test_a_rate_is_a_steady_flow_that_ends_when_all_is_over() -> None:
 
     async def scenario() -> tuple[float, float]:
         clock = asyncio.get_running_loop().time
-        start = clock()
-        rate = RateLimiter(60 * 50)
+        start, rate = clock(), RateLimiter(60 * 50)
         for _ in range(6):
             await rate.take(1)
-        flowed = clock() - start
-        over = RateLimiter(1, is_over=lambda: True)
+        flowed, over = clock() - start, RateLimiter(1, is_over=lambda: True)
         await asyncio.gather(*(over.take(1) for _ in range(5)))
         await RateLimiter(None).take(1e9)
         return flowed, clock() - start - flowed

@@ -85,8 +85,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         twice += times - tries[question.key]
     assert twice <= sum(lost.values())
     reported = kitchen.info()
-    assert reported["unknown"]["calls"] == sum(lost.values())
-    assert reported["in_flight"]["calls"] == 0
+    assert (reported["unknown"]["calls"], reported["in_flight"]["calls"]) == (sum(lost.values()), 0)
     assert reported["spent_usd"] <= cost + 1e-9 <= reported["spent_usd"] + reported["unknown"]["at_most_usd"] + 2e-9
     paid = kitchen.sql("SELECT COUNT(*) FROM attempts WHERE status = '200'")[0][0]
     assert sum(seen["charged"].values()) - paid == twice
@@ -94,6 +93,7 @@ def test_a_run_ended_at_any_moment_pays_nothing_twice_but_what_was_in_flight(tmp
         assert reported["spent_usd"] == pytest.approx(cost)
 
 
+@pytest.mark.thorough
 def test_a_signal_waits_for_the_calls_in_flight(tmp_path: Path) -> None:
     """One line says so; no new call is made, no answer is lost, and the closing lines say what it cost."""
     names = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -126,6 +126,7 @@ def test_a_second_signal_stops_at_once(tmp_path: Path) -> None:
     assert kitchen.sql("SELECT status FROM attempts") == [("interrupted",)]
 
 
+@pytest.mark.thorough
 def test_a_batch_that_was_sent_is_picked_up_again(tmp_path: Path) -> None:
     """Ended after its id is stored, the next run waits for it and sends nothing; what it reads it has paid for."""
     with loopback(Script(batch_seconds=3600.0)) as server:
@@ -172,11 +173,10 @@ def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path
         err = first.communicate(timeout=60)[1].decode()
         assert first.returncode == STATUSES[name], err
         assert ("sent 300 calls as msgbatch_00000001" in err) == (name == "SIGINT")
-        done = kitchen.run("--batch", "--poll", 0.05)
-        assert (done.status, sum(result["output"]["N"] for result in done.results)) == (0, 300)
+        done = kitchen.run("--batch", "--poll", 0.05).expect(0, f"paid {format_cost(kitchen.billed())} for 300 calls")
+        assert sum(result["output"]["N"] for result in done.results) == 300
         assert ("found msgbatch_00000001, whose creation was cut off: 300 calls" in done.err) == (name == "SIGKILL")
         seen = server.seen(False)
-        assert f"paid {format_cost(kitchen.billed())} for 300 calls" in done.err
         assert sum(one.method == "POST" and one.path == BATCHES for one in server.requests) == 1
     assert (len(seen["charged"]), set(seen["charged"].values())) == (300, {1})
 
@@ -224,7 +224,6 @@ def test_what_a_killed_process_has_claimed_is_taken_over(tmp_path: Path) -> None
 
 @pytest.mark.thorough
 def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path) -> None:
-    """`… | head -1` ends what is under way without a traceback."""
     with loopback(Script(delay=0.005)) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(2000, 1))  # more results than a pipe holds
         ours, its = os.pipe()
@@ -240,11 +239,9 @@ def test_a_pipe_that_is_closed_ends_the_run_and_keeps_the_answers(tmp_path: Path
 
 
 def test_a_store_of_another_run_is_looked_at_by_the_command(tmp_path: Path) -> None:
-    """`store info` tells what killed runs left behind."""
     with loopback(Script()) as server:
         kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, 3))
         assert kitchen.run().status == 0
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path, env={})
-    assert reported.status == 0
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=tmp_path).expect(0)
     assert "claude-haiku-5-5: 3 answers; " in reported.out
     assert "attempts: 3 200\n" in reported.out

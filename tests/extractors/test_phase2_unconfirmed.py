@@ -42,7 +42,10 @@ def server() -> Iterator[Loopback]:
 def kitchen(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kitchen:
     """A kitchen with one restaurant of 20 reviews, whose batches are looked for once, without waiting."""
     monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 0.0)
-    return Kitchen(tmp_path, server).prepare(restaurants(1, CALLS))
+    kitchen = Kitchen(tmp_path, server).prepare(restaurants(1, CALLS))
+    for name, value in kitchen.environment().items():
+        monkeypatch.setenv(name, value)
+    return kitchen
 
 
 def is_creation(ask: Ask) -> bool:
@@ -101,15 +104,16 @@ def batch_run(kitchen: Kitchen, *options: object) -> Outcome:
     return kitchen.run("--batch", "--poll", 0.01, *options)
 
 
-def may_be_billed(done: Outcome) -> tuple[float, int]:
+def may_be_billed(reported: str) -> tuple[float, int]:
     """The bound in the closing lines, and for how many batches."""
-    found = MAY_BE_BILLED.search(done.err)
-    if found is None:
+    lines = MAY_BE_BILLED.findall(reported)
+    if not lines:
         return 0.0, 0
-    assert "GET /v1/messages/batches" in done.err
-    listed = found[3].split(", ")
-    assert all(re.fullmatch(r"\d+ calls? at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", each) for each in listed)
-    return float(found[1]), len(listed)
+    assert "GET /v1/messages/batches" in reported
+    [(bound, _, listed)] = lines
+    batches = listed.split(", ")
+    assert all(re.fullmatch(r"\d+ calls? at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", batch) for batch in batches)
+    return float(bound), len(batches)
 
 
 @pytest.mark.parametrize(
@@ -119,22 +123,18 @@ def may_be_billed(done: Outcome) -> tuple[float, int]:
 def test_a_creation_that_is_always_cut_off_is_repeated_twice(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """The run ends with status 3 and says which batches may exist; a rerun looks for them and creates one more."""
     cut_off(server, fault)
-    done = batch_run(kitchen)
-    assert (done.status, creations(server)) == (3, 3)
-    assert (
-        "stopped: the creation of a batch was cut off 3 times in a row, and the API lists no such batch\n" in done.err
-    )
-    assert "20 reviews (r0-0, r0-1, r0-2, …): the creation of its batch was cut off" in done.err
-    bound, count = may_be_billed(done)
-    assert count == 3
+    stop = "stopped: the creation of a batch was cut off 3 times in a row, and the API lists no such batch\n"
+    failures = "20 reviews (r0-0, r0-1, r0-2, …): the creation of its batch was cut off"
+    bound, count = may_be_billed(batch_run(kitchen).expect(3, stop, failures).err)
+    assert (creations(server), count) == (3, 3)
     assert billed(kitchen) <= bound
-    again = batch_run(kitchen)
-    assert (again.status, creations(server)) == (3, 4)
-    assert may_be_billed(again)[1] == 4
-    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder, env={}).out
+    bound, count = may_be_billed(batch_run(kitchen).expect(3).err)
+    assert (creations(server), count) == (4, 4)
+    reported = command("store", "info", "--store", "answers.sqlite", cwd=kitchen.folder).out
     assert reported.count("unconfirmed: a batch whose creation was cut off, 20 calls at 2") == 4
-    assert len(kitchen.info()["unconfirmed_batches"]) == 4
-    assert kitchen.info()["unknown"] == {"calls": 80, "at_most_usd": pytest.approx(may_be_billed(again)[0], abs=1e-4)}
+    info = kitchen.info()
+    assert len(info["unconfirmed_batches"]) == 4
+    assert info["unknown"] == {"calls": 80, "at_most_usd": pytest.approx(bound, abs=1e-4)}
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0, 1.5, 2.2, 3.5])
@@ -143,24 +143,17 @@ def test_unconfirmed_creations_count_against_the_limit(kitchen: Kitchen, server:
     most = share * bound_of(batch_calls())
     cut_off(server)
     for _ in range(3):
-        done = batch_run(kitchen, "--max-usd", most)
-        assert done.status == 3
-        assert 0 < may_be_billed(done)[0] <= most + 1e-4
+        bound, count = may_be_billed(batch_run(kitchen, "--max-usd", most).expect(3).err)
+        assert 0 < bound <= most + 1e-4
         assert 0 < billed(kitchen) <= most
     assert creations(server) <= 3 + 2, "one in each further run at most"
-    live = kitchen.run("--max-usd", most / 2)
-    assert (live.status, may_be_billed(live)[1]) == (3, may_be_billed(done)[1])
-    assert "stopped: it could cost more than the limit of" in live.err
-    assert not server.messages
+    live = kitchen.run("--max-usd", most / 2).expect(3, "stopped: it could cost more than the limit of")
+    assert (may_be_billed(live.err)[1], server.messages) == (count, [])
 
 
-def test_the_wait_before_a_repetition_grows(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waits_before_repetitions_grow(kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch is looked for during one minute, then two, then four, by a clock that only sleeping moves."""
     monkeypatch.setattr(batching, "SECONDS_TO_APPEAR", 60.0)
-    for name, value in kitchen.environment().items():
-        monkeypatch.setenv(name, value)
     moment, created = [0.0], []
 
     async def sleep(seconds: float) -> None:
@@ -178,8 +171,7 @@ def test_the_wait_before_a_repetition_grows(
         reviews = [[ReviewInput("a", "0", "soup")]]
         run = BatchExtractor(answers, Limits(), lambda: reviews, poll=30.0, clock=lambda: now + moment[0], sleep=sleep)
         run.ask()
-    assert created == [0.0, 60.0, 180.0]
-    assert moment == [420.0]
+    assert (created, moment) == ([0.0, 60.0, 180.0], [420.0])
     assert (run.stop_reason != "", run.can_resume) == (True, False)
 
 
@@ -188,61 +180,44 @@ def test_a_batch_that_is_listed_later_is_found_by_a_rerun(kitchen: Kitchen, serv
     cut_off(server)
     batch_run(kitchen)
     cut_off(server, listed=True)
-    found = batch_run(kitchen)
-    assert (found.status, creations(server)) == (0, 0)
-    assert "found msgbatch_0000000" in found.err
-    assert re.search(r"^paid \$0\.0000[1-9]\d* for 20 calls \(", found.err, re.MULTILINE)
-    assert may_be_billed(found)[1] == 2
+    rerun = batch_run(kitchen).expect(0, "found msgbatch_0000000").err
+    assert (creations(server), may_be_billed(rerun)[1]) == (0, 2)
+    assert re.search(r"^paid \$0\.0000[1-9]\d* for 20 calls \(", rerun, re.MULTILINE)
     kitchen.prepare(restaurants(2, CALLS))
-    other = batch_run(kitchen, "--max-usd", 0.05)
-    assert (other.status, may_be_billed(other)) == (0, (0.0, 0)), "its questions have their answers"
+    later = batch_run(kitchen, "--max-usd", 0.05).expect(0)
+    assert may_be_billed(later.err) == (0.0, 0), "its questions have their answers"
 
 
-def test_a_repetition_that_succeeds_counts_beside_what_was_cut_off(
-    kitchen: Kitchen, server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repetition_counts_beside_what_was_cut_off(kitchen: Kitchen, server: Loopback) -> None:
     """The closing lines have both, and so has the cost that `formulaseed.run` returns."""
-    for name, value in kitchen.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(kitchen.folder)
     cut_off(server, times=2)
     lines: list[str] = []
-    outcome = formulaseed.run(
-        "seed.json", "contexts.jsonl", extractor=Anthropic(batch=True, poll=0.01, store="a.sqlite"), notify=lines.append
-    )
-    assert (outcome.failures, creations(server)) == ((), 3)
-    bound, count = may_be_billed(Outcome(0, "", "\n".join(lines)))
-    assert count == 2
+    asker = Anthropic(batch=True, poll=0.01, store=kitchen.store)
+    outcome = formulaseed.run(seed(), restaurants(1, CALLS), extractor=asker, notify=lines.append)
+    bound, count = may_be_billed("\n".join(lines))
+    assert (outcome.failures, creations(server), count) == ((), 3, 2)
     assert outcome.usd is not None
     assert billed(kitchen) <= outcome.usd == pytest.approx(bound + billed(kitchen) / 3, abs=1e-4)
 
 
 def test_a_server_without_a_list_of_batches_lists_none(kitchen: Kitchen, server: Loopback) -> None:
-    """The run goes on as if the list were empty."""
-    posts: list[Ask] = []
-
-    def rule(ask: Ask) -> str | None:
-        posts.extend([ask] if is_creation(ask) else [])
-        if ask.path == BATCHES and ask.method == "GET":
-            return "http_404"
-        return "drop" if is_creation(ask) and len(posts) == 1 else None
-
-    server.reset(rule=rule)
-    done = batch_run(kitchen)
-    assert (done.status, len(posts), may_be_billed(done)[1]) == (0, 2, 1)
+    cut_off(server, times=1, listed=True)
+    cut = server.state.script.rule  # type: ignore[union-attr]
+    server.reset(rule=lambda ask: "http_404" if ask.path == BATCHES and ask.method == "GET" else cut(ask))
+    done = batch_run(kitchen).expect(0)
+    assert (creations(server), may_be_billed(done.err)[1]) == (2, 1)
 
 
 def test_a_creation_that_a_kill_cut_off_counts_in_the_next_run(kitchen: Kitchen, server: Loopback) -> None:
     """It was recorded before it was sent, so the next run looks for it, and counts it where it is not listed."""
     calls = batch_calls()
-    bound = bound_of(calls)
     with Store(kitchen.store) as store:
         store.ledger.begin_batch(questionnaire(seed()).id, calls)
-    done = batch_run(kitchen, "--max-usd", 0.9 * bound)
-    assert (done.status, creations(server)) == (3, 0)
-    assert may_be_billed(done) == (pytest.approx(bound, abs=1e-4), 1)
-    done = batch_run(kitchen, "--max-usd", 2.5 * bound)
-    assert (done.status, creations(server), may_be_billed(done)[1]) == (0, 1, 1)
+    bound, near = bound_of(calls), pytest.approx(bound_of(calls), abs=1e-4)
+    done = batch_run(kitchen, "--max-usd", 0.9 * bound).expect(3)
+    assert (creations(server), may_be_billed(done.err)) == (0, (near, 1))
+    done = batch_run(kitchen, "--max-usd", 2.5 * bound).expect(0)
+    assert (creations(server), may_be_billed(done.err)[1]) == (1, 1)
 
 
 @pytest.mark.parametrize("share", [10.0, 1.5])
@@ -250,10 +225,10 @@ def test_a_batch_that_is_gone_at_once_is_not_sent_for_ever(kitchen: Kitchen, ser
     """The API answers 404 to each look at it: a question is sent three times, as far as the limit allows."""
     server.reset(rule=lambda ask: "http_404" if ask.path.startswith(f"{BATCHES}/") else None)
     most = share * bound_of(batch_calls())
-    done = batch_run(kitchen, "--max-usd", most)
-    assert (done.status, creations(server)) == (3, 3 if share > 3 else 2)
-    found = re.search(r"(\d+) attempts ended without an answer that states its cost: up to \$([\d.]+) more", done.err)
-    assert found is not None
-    assert billed(kitchen) <= float(found[2]) <= most + 1e-4
-    assert server.seen(False)["billed"]["batch_calls"] == int(found[1])
+    done = batch_run(kitchen, "--max-usd", most).expect(3)
+    assert creations(server) == (3 if share > 3 else 2)
+    unknown = r"(\d+) attempts ended without an answer that states its cost: up to \$([\d.]+) more"
+    [(count, bound)] = re.findall(unknown, done.err)
+    assert billed(kitchen) <= float(bound) <= most + 1e-4
+    assert server.seen(False)["billed"]["batch_calls"] == int(count)
     assert server.seen(False)["paths"].get(MESSAGES) is None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import Kitchen, questionnaire, restaurant, seed, sent
+from formulaseed.data.results import ReviewInput
 from formulaseed.extractors.base import AskedField
 from formulaseed.extractors.model.prompting import PromptSpec, UnverifiedQuote
 from formulaseed.llm.calls import ModelCapabilities, UnusableAnswer, build_request
-from helpers import command, needs, write_lines
+from helpers import command, needs, read_lines, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import Loopback
@@ -20,12 +22,8 @@ from loopback_script import MESSAGES
 
 needs("anthropic", "llm")
 
-MOOD: dict[str, Any] = {
-    "name": "mood",
-    "type": "enum",
-    "values": {"good": "Liked it", "none": "Says nothing"},
-    "evidence": "required",
-}
+MOOD: dict[str, Any] = {"name": "mood", "type": "enum", "values": {"good": "Liked it", "none": "Says nothing"}}
+MOOD["evidence"] = "required"
 REQUIRED = seed(extract={"fields": [MOOD]})
 FOUND = {"mood": "good", "mood_quote": "fine soup"}
 INVENTED = {"mood": "good", "mood_quote": "a splendid soup"}
@@ -84,14 +82,18 @@ def test_a_required_quote_must_be_in_the_review(answer: dict[str, str], reason: 
     assert spec.read_values(FOUND, "A fine \n soup.").quotes["mood"].is_verified
 
 
+def enum(*names: str, **more: Any) -> AskedField:
+    return AskedField("x", "enum", values=tuple((name, "") for name in names), **more)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "is_needed"),
     [
-        (AskedField("x", "enum", values=(("none", ""), ("good", ""))), "none", False),
+        (enum("none", "good"), "none", False),
         (AskedField("x", "enum", values=(("calm", "Nothing said"), ("good", ""))), "calm", False),
-        (AskedField("x", "enum", values=(("none", ""), ("good", "")), default="good"), "none", True),
-        (AskedField("x", "enum", values=(("none", ""), ("good", "")), default="good"), "good", False),
-        (AskedField("x", "enum", values=(("bad", ""), ("good", ""))), "bad", True),
+        (enum("none", "good", default="good"), "none", True),
+        (enum("none", "good", default="good"), "good", False),
+        (enum("bad", "good"), "bad", True),
         (AskedField("x", "boolean"), False, False),
         (AskedField("x", "boolean"), True, True),
         (AskedField("x", "boolean", default=True), False, True),
@@ -101,51 +103,36 @@ def test_a_required_quote_must_be_in_the_review(answer: dict[str, str], reason: 
     ],
 )
 def test_a_value_that_claims_nothing_needs_no_quote(field: AskedField, value: Any, is_needed: bool) -> None:
-    """A review that says nothing has no words for it; any other value needs some."""
-    spec = PromptSpec([AskedField(**{**_parts(field), "evidence": "required"})], model="m")
-    if is_needed:
-        with pytest.raises(UnverifiedQuote, match="needs one"):
-            spec.read_values({"x": value, "x_quote": ""}, "A soup.")
-    else:
-        assert spec.read_values({"x": value, "x_quote": ""}, "A soup.").fields == {"x": value}
-    assert spec.read_values({"x": value, "x_quote": "soup"}, "A soup.").fields == {"x": value}
-    optional = PromptSpec([AskedField(**{**_parts(field), "evidence": True})], model="m")
+    required = PromptSpec([replace(field, evidence="required")], model="m")
+    with pytest.raises(UnverifiedQuote, match="needs one") if is_needed else nullcontext():
+        assert required.read_values({"x": value, "x_quote": ""}, "A soup.").fields == {"x": value}
+    assert required.read_values({"x": value, "x_quote": "soup"}, "A soup.").fields == {"x": value}
+    optional = PromptSpec([replace(field, evidence=True)], model="m")
     assert optional.read_values({"x": value, "x_quote": "invented"}, "A soup.").quotes["x"].is_verified is False
 
 
-def _parts(field: AskedField) -> dict[str, Any]:
-    return {name: getattr(field, name) for name in AskedField.__slots__}
+HOW = pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)], ids=["live", "in batches"])
 
 
-@pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
+@HOW
 def test_an_invented_quote_is_asked_about_again(kitchen: Kitchen, server: Loopback, how: tuple[object, ...]) -> None:
-    """Live and in batches; the second answer counts, and both were paid for."""
+    """The second answer counts, and both were paid for."""
     answers = iter([INVENTED, FOUND])
     server.reset(answers=lambda text, schema: next(answers))
-    done = kitchen.run("--trace", *how)
-    assert (done.status, done.results[0]["output"]["N_GOOD"]) == (0, 1), done.err
-    assert done.results[0]["quotes"]["a-0"]["mood"]["verified"] is True
-    assert "1 of 1 quote found" in done.err
-    assert [tries for _, tries in kitchen.answers().values()] == [2]
-    assert sum(server.seen()["answered"].values()) == 2
+    [result] = kitchen.run("--trace", *how).expect(0, "1 of 1 quote found").results
+    assert (result["output"]["N_GOOD"], result["quotes"]["a-0"]["mood"]["verified"]) == (1, True)
+    assert [tries for _, tries in kitchen.answers().values()] == [sum(server.seen()["answered"].values())] == [2]
     assert (kitchen.run(*how).status, next(answers, None)) == (0, None), "the rerun asks nothing"
 
 
-@pytest.mark.parametrize("how", [(), ("--batch", "--poll", 0.01)])
-def test_a_review_without_a_verified_quote_fails_by_name(
-    kitchen: Kitchen, server: Loopback, how: tuple[object, ...]
-) -> None:
+@HOW
+def test_a_review_without_a_verified_quote_fails_by_name(kitchen: Kitchen, server: Loopback, how: Any) -> None:
     """After five answers; the failure is remembered, and asked about again only if told to."""
     server.reset(answers=lambda text, schema: INVENTED)
-    done = kitchen.run(*how)
-    assert done.status == 3
-    assert "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'" in done.err
-    assert sum(server.seen()["answered"].values()) == 5
-    again = kitchen.run(*how)
-    assert (again.status, "does not contain the quote" in again.err) == (3, True)
-    assert sum(server.seen()["answered"].values()) == 5
-    assert kitchen.run("--retry-errors", *how).status == 3
-    assert sum(server.seen()["answered"].values()) == 10
+    failure = "review a-0: in the answer the review does not contain the quote for `mood`: 'a splendid soup'"
+    for options, answers in (((), 5), ((), 5), (("--retry-errors",), 10)):
+        kitchen.run(*options, *how).expect(3, failure)
+        assert sum(server.seen()["answered"].values()) == answers
 
 
 # --- repeated questions
@@ -155,11 +142,12 @@ def test_a_review_without_a_verified_quote_fails_by_name(
 def test_a_repeated_question_says_what_was_wrong(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """In a block of its own behind the review, as JSON; the review, the prompt and the schema stay as they were."""
     server.reset(queue=[fault], answers=lambda text, schema: FOUND)
-    assert kitchen.run().status == 0
+    kitchen.run().expect(0)
     first, second = (one.body for one in server.messages)
-    assert first["messages"][0]["content"] == json.dumps({"review": "A fine soup."})
-    shown, remark = second["messages"][0]["content"]
-    assert shown == {"type": "text", "text": first["messages"][0]["content"]}
+    review = first["messages"][0]["content"]
+    assert review == json.dumps({"review": "A fine soup."})
+    repeated, remark = second["messages"][0]["content"]
+    assert repeated == {"type": "text", "text": review}
     assert remark["text"].startswith('Your last answer to this was rejected: "')
     assert (first["system"], first["output_config"]) == (second["system"], second["output_config"])
     [(stored, tries)] = kitchen.answers().values()
@@ -169,29 +157,22 @@ def test_a_repeated_question_says_what_was_wrong(kitchen: Kitchen, server: Loopb
 @given(st.text(max_size=60))
 def test_what_was_wrong_is_one_json_string(words: str) -> None:
     """An answer that is quoted in the reason, with whatever a review made the model say, ends nothing."""
-    spec = questionnaire(REQUIRED)
-    [question] = spec.build_questions(_review("A soup."))
+    spec, reason = questionnaire(REQUIRED), ""
+    [question] = spec.build_questions(ReviewInput("b", "r", "A soup."))
     try:
         spec.read_values({"mood": "good", "mood_quote": words}, "")
-        reason = ""
     except UnusableAnswer as error:
         reason = str(error)
-    sent = build_request(spec.build_call(question, ModelCapabilities(), 2, reason))
-    _, remark = sent["messages"][0]["content"]
+    _, remark = build_request(spec.build_call(question, ModelCapabilities(), 2, reason))["messages"][0]["content"]
     quoted = remark["text"].removeprefix("Your last answer to this was rejected: ")
     assert json.JSONDecoder().raw_decode(quoted)[0] == reason
     assert build_request(spec.build_call(question))["messages"][0]["content"] == question.user
 
 
-def _review(text: str) -> Any:
-    from formulaseed.data.results import ReviewInput
-
-    return ReviewInput("b", "r", text)
-
-
 # --- examples
 
 SHOWN = {"text": "Fine  soup, really.", "fields": {"mood": "good"}, "quotes": {"mood": "Fine soup"}}
+WITH_EXAMPLE = seed(extract={"fields": [MOOD], "examples": [SHOWN]})
 
 
 def prompt_of(server: Loopback) -> str:
@@ -202,38 +183,29 @@ def prompt_of(server: Loopback) -> str:
 def test_a_seed_s_examples_are_shown(kitchen: Kitchen, server: Loopback) -> None:
     """In the constant prompt, each answer in the order of the schema; they are part of the key and of the prompt's hash."""
     server.reset(answers=lambda text, schema: FOUND)
-    plain = kitchen.run().results[0]["run"]["prompt_sha256"]
-    kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": [MOOD], "examples": [SHOWN]}))
-    done = kitchen.run()
-    assert done.status == 0
+    plain = kitchen.run()
+    done = kitchen.prepare([restaurant("a", "A fine soup.")], WITH_EXAMPLE).run().expect(0)
     assert '{"review": "Fine  soup, really."}\n{"mood_quote": "Fine soup", "mood": "good"}' in prompt_of(server)
-    assert done.results[0]["run"]["prompt_sha256"] != plain
+    assert len({one.results[0]["run"]["prompt_sha256"] for one in (plain, done)}) == 2
     assert server.seen()["paths"][MESSAGES] == 2, "another prompt is another question"
-    assert questionnaire(seed(extract={"fields": [MOOD], "examples": [SHOWN]})).id != questionnaire(REQUIRED).id
+    assert questionnaire(WITH_EXAMPLE).id != questionnaire(REQUIRED).id
 
 
 def test_examples_of_a_file_take_the_place_of_the_seed_s(kitchen: Kitchen, server: Loopback) -> None:
     """Lines with a text, and lines whose reviews the contexts have; the first twenty are shown."""
-    given_seed = seed(extract={"fields": [MOOD], "examples": [SHOWN]})
-    texts = [f"A fine soup, number {n}." for n in range(30)]
-    kitchen.prepare([restaurant("a", *texts)], given_seed)
+    kitchen.prepare([restaurant("a", *(f"A fine soup, number {n}." for n in range(30)))], WITH_EXAMPLE)
     server.reset(answers=lambda text, schema: FOUND)
-    recorded = [
-        {"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "good"}, "quotes": {"mood": "fine soup"}}
-        for n in range(25)
+    good = {"business_id": "a", "fields": {"mood": "good"}, "quotes": {"mood": "fine soup"}}
+    lines = [
+        {"text": "No word of it.", "fields": {"mood": "none"}},
+        *({**good, "review_id": f"a-{n}"} for n in range(25)),
     ]
-    lines = [{"text": "No word of it.", "fields": {"mood": "none"}}, *recorded]
     write_lines(kitchen.folder / "reviewed.jsonl", *lines)
-    done = kitchen.run("--examples", "reviewed.jsonl")
-    assert done.status == 0, done.err
-    assert "examples: 20 reviewed answers of reviewed.jsonl" in done.err
-    shown = prompt_of(server)
-    assert '{"review": "No word of it."}\n{"mood_quote": "", "mood": "none"}' in shown
-    assert "A fine soup, number 18." in shown
-    assert "A fine soup, number 19." not in shown
-    assert "Fine  soup" not in shown
-    known = kitchen.run("--examples", "reviewed.jsonl")
-    assert (known.status, known.out) == (0, done.out)
+    done = kitchen.run("--examples", "reviewed.jsonl").expect(0, "examples: 20 reviewed answers of reviewed.jsonl")
+    prompt = prompt_of(server)
+    assert '{"review": "No word of it."}\n{"mood_quote": "", "mood": "none"}' in prompt
+    assert [text in prompt for text in ("number 18.", "number 19.", "Fine  soup")] == [True, False, False]
+    kitchen.run("--examples", "reviewed.jsonl").expect(0, out=done.out)
     assert server.seen()["paths"][MESSAGES] == 30
 
 
@@ -242,46 +214,42 @@ def test_what_a_run_wrote_serves_as_examples(kitchen: Kitchen, server: Loopback)
     fields = [{**MOOD, "reason": True}]
     kitchen.prepare([restaurant("a", "A fine soup.", "Another fine soup.")], seed(extract={"fields": fields}))
     server.reset(answers=lambda text, schema: {**FOUND, "mood_reason": "It says fine."})
-    assert kitchen.run("--sample", 1, "--extractions-out", "reviewed.jsonl", "--with-text").status == 0
-    [line] = [json.loads(text) for text in (kitchen.folder / "reviewed.jsonl").read_text().splitlines()]
+    kitchen.run("--sample", 1, "--extractions-out", "reviewed.jsonl", "--with-text").expect(0)
+    [line] = read_lines(kitchen.folder / "reviewed.jsonl")
     assert (line["quotes"], line["reasons"]) == ({"mood": "fine soup"}, {"mood": "It says fine."})
-    assert kitchen.run("--examples", "reviewed.jsonl").status == 0
-    assert f'{{"review": "{line["text"]}"}}\n{{"mood_quote": "fine soup", "mood_reason": "It says fine."' in prompt_of(
-        server
-    )
+    kitchen.run("--examples", "reviewed.jsonl").expect(0)
+    answer = '{"mood_quote": "fine soup", "mood_reason": "It says fine."'
+    assert f'{{"review": "{line["text"]}"}}\n{answer}' in prompt_of(server)
+
+
+NONE, SOUP = {"fields": {"mood": "none"}}, {"text": "soup", "fields": {"mood": "good"}}
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"business_id": "a", "review_id": "x", "fields": {"mood": "none"}}, "the contexts do not have its review"),
+        ({"business_id": "a", "review_id": "x", **NONE}, "the contexts do not have its review"),
         ({"text": "soup", "fields": {"mood": "god"}}, "`mood` must be one of good, none, not 'god'"),
         ({"text": "soup", "fields": {"moood": "good"}}, "the seed has no field `moood`"),
         ({"text": "soup", "fields": {}}, "`mood` has no value, and no default"),
-        ({"text": "soup", "fields": {"mood": "good"}}, "there is no quote for `mood`, whose evidence is required"),
-        (
-            {"text": "soup", "fields": {"mood": "good"}, "quotes": {"mood": "tea"}},
-            "does not contain the quote for `mood`",
-        ),
-        ({"text": "soup", "fields": {"mood": "none"}, "quote": {}}, "`quotes` is missing, but there is `quote`"),
-        ({"text": " ", "fields": {"mood": "none"}}, "its review has no words"),
-        ({"text": "s" * 5001, "fields": {"mood": "none"}}, "its review has 5,001 characters"),
+        (SOUP, "there is no quote for `mood`, whose evidence is required"),
+        ({**SOUP, "quotes": {"mood": "tea"}}, "does not contain the quote for `mood`"),
+        ({"text": "soup", **NONE, "quote": {}}, "`quotes` is missing, but there is `quote`"),
+        ({"text": " ", **NONE}, "its review has no words"),
+        ({"text": "s" * 5001, **NONE}, "its review has 5,001 characters"),
         ({"text": "soup"}, "`fields` is missing"),
         (b"{", "not JSON"),
     ],
 )
-def test_an_example_that_the_fields_do_not_allow_ends_the_run(
+def test_an_example_that_the_fields_refuse_ends_the_run(
     kitchen: Kitchen, server: Loopback, line: object, reason: str
 ) -> None:
     """By its place, before anything is asked: a model learns from no wrong answer."""
     write_lines(kitchen.folder / "reviewed.jsonl", SHOWN, line)
-    done = kitchen.run("--examples", "reviewed.jsonl")
-    assert (done.status, done.out) == (1, "")
-    assert "formulaseed: reviewed.jsonl:2: " in done.err
-    assert reason in done.err
+    kitchen.run("--examples", "reviewed.jsonl").expect(1, "formulaseed: reviewed.jsonl:2: ", reason, out="")
     assert server.messages == []
     (kitchen.folder / "reviewed.jsonl").write_text("\n")
-    assert "reviewed.jsonl has no reviewed answer" in kitchen.run("--examples", "reviewed.jsonl").err
+    kitchen.run("--examples", "reviewed.jsonl").expect(1, "reviewed.jsonl has no reviewed answer")
 
 
 def test_examples_need_their_reviews(kitchen: Kitchen) -> None:
@@ -291,7 +259,7 @@ def test_examples_need_their_reviews(kitchen: Kitchen) -> None:
     done = command(*arguments, cwd=kitchen.folder, env=kitchen.environment())
     assert (done.status, "--examples has lines without a `text`" in done.err) == (2, True), done.err
     lexical = ("run", "seed.json", "--contexts", "contexts.jsonl", "--examples", "reviewed.jsonl")
-    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder, env={}).err
+    assert "--examples goes with --extractor anthropic" in command(*lexical, cwd=kitchen.folder).err
 
 
 # --- reasons
@@ -302,14 +270,11 @@ def test_reasons_are_asked_for_and_shown(kitchen: Kitchen, server: Loopback) -> 
     fields = [{**MOOD, "reason": True}, {"name": "spicy", "type": "boolean"}]
     kitchen.prepare([restaurant("a", "A fine soup.")], seed(extract={"fields": fields}))
     server.reset(answers=lambda text, schema: {**FOUND, "mood_reason": "It says fine.", "spicy": True})
-    done = kitchen.run("--trace")
-    assert done.results[0]["reasons"] == {"a-0": {"mood": "It says fine."}}
-    [asked] = server.messages
-    assert [*asked.body["output_config"]["format"]["schema"]["properties"]] == [
-        "mood_quote", "mood_reason", "mood", "spicy",
-    ]  # fmt: skip
+    assert kitchen.run("--trace").results[0]["reasons"] == {"a-0": {"mood": "It says fine."}}
     assert "reasons" not in kitchen.run().results[0]
-    assert server.seen()["paths"][MESSAGES] == 1
+    [asked] = server.messages
+    keys = [*asked.body["output_config"]["format"]["schema"]["properties"]]
+    assert keys == ["mood_quote", "mood_reason", "mood", "spicy"]
 
 
 # --- what a review cannot change
@@ -343,27 +308,19 @@ def test_hostile_reviews_change_nothing_but_their_own_row(kitchen: Kitchen, serv
 
     The text is sent as it is, but for white space around it.
     """
-    given = seed()
-    if own_prompt:
-        given = OLDER
     server.reset(answers=lambda text, schema: {"mood": "bad" if "evil" in text else "good"})
-    kitchen.prepare([restaurant("a", "plain soup", *HOSTILE, "plain soup, too")], given)
-    done = kitchen.run("--concurrency", 4)
-    assert done.status == 0, done.err
-    messages = server.messages
-    assert len(messages) == len(HOSTILE) + 2
-    rest = {json.dumps({**one.body, "messages": None}) for one in messages}
-    assert len(rest) == 1
+    reviews = ("plain soup", *HOSTILE, "plain soup, too")
+    done = (
+        kitchen.prepare([restaurant("a", *reviews)], OLDER if own_prompt else seed()).run("--concurrency", 4).expect(0)
+    )
+    messages, texts = server.messages, [json.dumps(text.strip(), ensure_ascii=False) for text in reviews]
+    assert len({json.dumps({**one.body, "messages": None}) for one in messages}) == 1
     assert all([list(m) for m in one.body["messages"]] == [["role", "content"]] for one in messages)
-    texts = [text.strip() for text in ("plain soup", *HOSTILE, "plain soup, too")]
     if own_prompt:
-        frames = Counter(one.text for one in messages)
-        assert frames == Counter(
-            f'{{{{kind}}}} of {{"a": {{"b": 4.0}}}}, 2 votes, "2024-05-06 07:08:09":\n{json.dumps(text, ensure_ascii=False)}!'
-            for text in texts
-        )
+        filled = '{{kind}} of {"a": {"b": 4.0}}, 2 votes, "2024-05-06 07:08:09":\n'
+        assert sorted(one.text for one in messages) == sorted(f"{filled}{text}!" for text in texts)
     else:
-        assert Counter(sent(one.body) for one in messages) == Counter(texts)
-        assert all(one.text == json.dumps({"review": sent(one.body)}, ensure_ascii=False) for one in messages)
-    assert done.results[0]["output"]["N"] == len(HOSTILE) + 2
-    assert done.results[0]["output"]["N_GOOD"] == len(HOSTILE) + 2 - sum("evil" in text for text in HOSTILE)
+        assert sorted(one.text for one in messages) == sorted(f'{{"review": {text}}}' for text in texts)
+        assert sorted(sent(one.body) for one in messages) == sorted(map(str.strip, reviews))
+    evil = sum("evil" in text for text in HOSTILE)
+    assert done.results[0]["output"] == {"N": len(reviews), "N_GOOD": len(reviews) - evil}

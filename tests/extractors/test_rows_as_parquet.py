@@ -83,7 +83,6 @@ def test_the_format_is_that_of_the_option_or_of_the_name(tmp_path: Path) -> None
 
 
 def test_no_restaurants(tmp_path: Path) -> None:
-    """A file without lines has the columns all the same, and nothing is scored."""
     soups = Soups(tmp_path, [], [])
     assert soups("extract", "--out", tmp_path / "rows.parquet").status == 0
     assert command("score", soups.seed, "--rows", tmp_path / "rows.parquet", "--out", tmp_path / "o.jsonl").status == 0

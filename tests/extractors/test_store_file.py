@@ -10,8 +10,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asking import MODEL, Kitchen, restaurant
@@ -35,10 +35,9 @@ def snapshot(folder: Path) -> dict[str, tuple[str, int]]:
     }
 
 
-def pragma(path: Path, name: str) -> int:
+def pragma(path: Path, name: str) -> Any:
     with contextlib.closing(sqlite3.connect(path)) as db:
-        found: int = db.execute(f"PRAGMA {name}").fetchone()[0]
-    return found
+        return db.execute(f"PRAGMA {name}").fetchone()[0]
 
 
 def filled(path: Path, answers: int = 2) -> Path:
@@ -62,95 +61,69 @@ def first_release(path: Path, version: int = len(MIGRATIONS)) -> Path:
     return path
 
 
-def table_of_another(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TABLE bookmarks (url TEXT)")
+SCHEMA = ";\n".join(statements for _, statements in MIGRATIONS)
+OUR_VERSION = f"PRAGMA user_version = {len(MIGRATIONS)};"
+OTHERS = {
+    "a table of another": "CREATE TABLE bookmarks (url TEXT);",
+    "our names with other columns": OUR_VERSION
+    + "".join(f"CREATE TABLE {table} (x);" for table in ("answers", "attempts", "batches", "batched")),
+    "one table more": f"{SCHEMA}; CREATE TABLE more (x); {OUR_VERSION}",
+    "empty but marked": "PRAGMA application_id = 1234;",
+    "a table with a version": "CREATE TABLE bookmarks (url TEXT); PRAGMA user_version = 75;",
+}
 
 
-def our_names_with_other_columns(db: sqlite3.Connection) -> None:
-    for table in ("answers", "attempts", "batches", "batched"):
-        db.execute(f"CREATE TABLE {table} (x)")
-    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
-def one_table_more(db: sqlite3.Connection) -> None:
-    for _, statements in MIGRATIONS:
-        db.executescript(statements)
-    db.execute("CREATE TABLE more (x)")
-    db.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
-def empty_but_marked(db: sqlite3.Connection) -> None:
-    db.execute("PRAGMA application_id = 1234")
-
-
-def table_with_a_version(db: sqlite3.Connection) -> None:
-    table_of_another(db)
-    db.execute("PRAGMA user_version = 75")
-
-
-@pytest.mark.parametrize(
-    "make", [table_of_another, our_names_with_other_columns, one_table_more, empty_but_marked, table_with_a_version]
-)
-def test_a_database_of_another_application_is_refused_and_left_as_it_is(
-    tmp_path: Path, make: Callable[[sqlite3.Connection], None]
-) -> None:
+@pytest.mark.parametrize("statements", OTHERS.values(), ids=OTHERS)
+def test_a_database_of_another_application_is_left_alone(tmp_path: Path, statements: str) -> None:
     """By every command that takes a store: exit status 2, one line, and not a byte of the folder changes."""
+    needs("anthropic", "llm")
     write_lines(tmp_path / "in.jsonl")
     kitchen = Kitchen(tmp_path).prepare([restaurant("a", "soup")])
     with contextlib.closing(sqlite3.connect(tmp_path / "other.sqlite")) as db:
-        make(db)
-        db.commit()
+        db.executescript(statements)
     before = snapshot(tmp_path)
     for arguments in (*READING, *WRITING):
-        done = formulaseed("store", *arguments, "--store", "other.sqlite", cwd=tmp_path)
-        assert (done.status, done.out) == (2, ""), arguments
+        done = formulaseed("store", *arguments, "--store", "other.sqlite", cwd=tmp_path).expect(2, out="")
         assert done.err == f"formulaseed: other.sqlite {NOT_OURS}; use another --store\n"
         assert snapshot(tmp_path) == before
     for options in (["--dry-run"], []):
-        needs("anthropic", "llm")
-        done = kitchen.run("--store", "other.sqlite", *options)
-        assert (done.status, NOT_OURS in done.err) == (2, True)
+        kitchen.run("--store", "other.sqlite", *options).expect(2, NOT_OURS)
         assert snapshot(tmp_path) == before
-
-
-def test_stores_are_marked_as_such(tmp_path: Path) -> None:
-    """The file says whose it is."""
-    assert pragma(filled(tmp_path / "s.sqlite"), "application_id") == APPLICATION_ID
-    assert APPLICATION_ID.to_bytes(4, "big") == b"FSED"
 
 
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
 def test_stores_of_the_first_release_are_known_by_their_tables(tmp_path: Path, version: int) -> None:
-    """They are read as they are, whatever their version, and marked when something is written."""
+    """They are read as they are, whatever their version, and marked and brought up to date when something is written."""
     path = first_release(tmp_path / "old.sqlite", version)
     before = snapshot(tmp_path)
-    reported = formulaseed("store", "info", "--store", path, "--format", "json")
-    assert (reported.status, json.loads(reported.out)["version"], reported.err) == (0, version, "")
+    reported = formulaseed("store", "info", "--store", path, "--format", "json").expect(0)
+    assert (json.loads(reported.out)["version"], reported.err) == (version, "")
     [line] = formulaseed("store", "export", "--store", path).results
     assert (line["key"], line["content"], line["tries"]) == ("k", {"mood": "good"}, 1)
     assert snapshot(tmp_path) == before
-    Store(path).close()
-    assert (pragma(path, "application_id"), pragma(path, "user_version")) == (APPLICATION_ID, len(MIGRATIONS))
     with Store(path) as store:
         assert store.get("k") == StoredAnswer({"mood": "good"}, "", Usage(1, 2, 3, 4), tries=1)
+        assert store.info()["version"] == len(MIGRATIONS)
+    facts = [pragma(path, name) for name in ("application_id", "user_version", "journal_mode")]
+    assert facts == [int.from_bytes(b"FSED", "big"), len(MIGRATIONS), "wal"]
+    assert pragma(filled(tmp_path / "new.sqlite"), "application_id") == facts[0] == APPLICATION_ID
 
 
 def test_a_store_of_a_newer_release_is_left_to_it(tmp_path: Path) -> None:
-    """The message says which versions are known."""
     path = filled(tmp_path / "s.sqlite")
     with contextlib.closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 99")
+    refusal = f"is of version 99, and this formulaseed knows versions up to {len(MIGRATIONS)}; upgrade"
     for arguments in READING:
-        done = formulaseed("store", *arguments, "--store", path)
-        assert (done.status, "is of version 99, and this formulaseed knows versions up to" in done.err) == (2, True)
+        formulaseed("store", *arguments, "--store", path).expect(2, refusal)
+    Kitchen(tmp_path).prepare([restaurant("a", "soup")]).run("--store", path).expect(2, refusal)
 
 
 def test_looking_at_a_store_changes_nothing(tmp_path: Path) -> None:
-    """Neither the file nor the folder: SQLite's own journals are not left there either."""
     filled(tmp_path / "s.sqlite")
     before = snapshot(tmp_path)
     for arguments in READING:
-        assert formulaseed("store", *arguments, "--store", "s.sqlite", cwd=tmp_path).status == 0
+        formulaseed("store", *arguments, "--store", "s.sqlite", cwd=tmp_path).expect(0)
     assert snapshot(tmp_path) == before
 
 
@@ -175,9 +148,7 @@ def test_a_store_that_may_not_be_written_can_be_looked_at() -> None:
 
 
 def test_a_store_that_a_run_writes_to_shows_what_it_has_written(tmp_path: Path) -> None:
-    """Also what SQLite has in its journal only."""
-    filled(tmp_path / "s.sqlite")
-    with Store(tmp_path / "s.sqlite") as running:
+    with Store(filled(tmp_path / "s.sqlite")) as running:
         running.put("new", MODEL, StoredAnswer({"mood": "bad"}, "", USAGE))
         reported = formulaseed("store", "export", "--store", tmp_path / "s.sqlite")
         assert [line["key"] for line in reported.results] == ["k0", "k1", "new"]
@@ -196,30 +167,34 @@ def test_a_store_that_is_rewritten_while_it_is_read_is_said_to_be(tmp_path: Path
         assert again.info()["answers"][0]["usable"] == 400
 
 
+@pytest.mark.thorough
 def test_a_dry_run_makes_no_store(tmp_path: Path) -> None:
-    """A store that is not there is an empty one."""
     kitchen = Kitchen(tmp_path).prepare([restaurant("a", "soup")])
     before = snapshot(tmp_path)
-    done = kitchen.run("--dry-run", "--store", "new/answers.sqlite")
-    assert (done.status, "calls to make: 1\n" in done.out) == (0, True)
-    assert snapshot(tmp_path) == before
-    assert not (tmp_path / "new").exists()
+    assert "calls to make: 1\n" in kitchen.run("--dry-run", "--store", "new/answers.sqlite").expect(0).out
+    assert (snapshot(tmp_path), (tmp_path / "new").exists()) == (before, False)
 
 
-@pytest.mark.parametrize("arguments", [*READING, *WRITING])
+@pytest.mark.parametrize("arguments", [["run"], *READING, *WRITING], ids=" ".join)
 def test_what_is_no_database_is_refused_in_words(tmp_path: Path, arguments: list[str]) -> None:
-    """A text, a directory, a pipe: exit status 2 and one line."""
+    """A text, a directory, a pipe: exit status 2 and one line; nothing is made or changed."""
+    kitchen = Kitchen(tmp_path).prepare([])
     write_lines(tmp_path / "in.jsonl")
     (tmp_path / "text").write_text("no database at all\n" * 100)
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
+    before, makes_one = snapshot(tmp_path), arguments[0] in ("run", "import")
     reasons = {
         "text": "the store text cannot be used: file is not a database",
         "folder": "folder is not a regular file, and cannot be a store",
         "pipe": "pipe is not a regular file, and cannot be a store",
-        "in.jsonl/x": "there is no store at in.jsonl/x" if arguments[0] != "import" else "File exists",
+        "in.jsonl/x": "File exists" if makes_one else "there is no store at in.jsonl/x",
+        **({} if makes_one else {"nowhere.sqlite": "there is no store at nowhere.sqlite"}),
     }
     for name, reason in reasons.items():
-        done = formulaseed("store", *arguments, "--store", name, cwd=tmp_path)
-        assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
-        assert reason in done.err
+        if arguments == ["run"]:
+            done = kitchen.run("--store", name)
+        else:
+            done = formulaseed("store", *arguments, "--store", name, cwd=tmp_path)
+        done.expect(2, reason, out="")
+        assert (done.err.count("\n"), snapshot(tmp_path)) == (1, before), done.err

@@ -52,7 +52,6 @@ def test_a_rule_is_learned_and_restaurants_differ() -> None:
 
 
 def test_the_order_of_the_answers_changes_nothing() -> None:
-    """To the last bit of the probabilities, in the order given and shuffled."""
     texts = [answer.text for answer in recorded(made_restaurants(2, 5, seed=9))]
     given = ANSWERS[:200]
     first = Classifiers([STAFF], given).predict(texts)
@@ -130,10 +129,9 @@ ARGUMENTS = ("seed.json", "--contexts", "contexts.jsonl", "--extractions", "answ
 
 def test_run(folder: Path) -> None:
     """Recorded reviews are as recorded, the others predicted, and lines, rows and the closing lines count both."""
-    done = command("run", *ARGUMENTS, "--rows-out", "rows.jsonl", cwd=folder)
-    assert done.status == 0, done.err
-    assert "trained: on 200 recorded answers of 10 restaurants" in done.err
-    assert "trained: 200 reviews recorded, 200 predicted" in done.err
+    done = command("run", *ARGUMENTS, "--rows-out", "rows.jsonl", cwd=folder).expect(
+        0, "trained: on 200 recorded answers of 10 restaurants", "trained: 200 reviews recorded, 200 predicted"
+    )
     sources = [line["reviews"]["sources"] for line in done.results]
     assert sources == [{"recorded": 20}] * 10 + [{"predicted": 20}] * 10
     assert {line["run"]["extractor"] for line in done.results} == {"trained"}
@@ -154,14 +152,10 @@ def test_answers_of_other_restaurants_teach_by_their_text(folder: Path) -> None:
         place["business_id"] = f"far-{place['business_id']}"
     lines = answers(elsewhere, 200)
     write_lines(folder / "answers.jsonl", *lines)
-    done = command("run", *ARGUMENTS, cwd=folder)
-    assert (done.status, done.out) == (1, "")
-    assert "no recorded extraction has a review to learn from" in done.err
+    command("run", *ARGUMENTS, cwd=folder).expect(1, "no recorded extraction has a review to learn from", out="")
     texts = [review["text"] for place in elsewhere for review in place["reviews"]]
     write_lines(folder / "answers.jsonl", *({**line, "text": text} for line, text in zip(lines, texts, strict=True)))
-    done = command("run", *ARGUMENTS, cwd=folder)
-    assert done.status == 0
-    assert "trained: 0 reviews recorded, 400 predicted" in done.err
+    command("run", *ARGUMENTS, cwd=folder).expect(0, "trained: 0 reviews recorded, 400 predicted")
 
 
 def test_less_confidence_is_left_out(folder: Path) -> None:
@@ -173,8 +167,7 @@ def test_less_confidence_is_left_out(folder: Path) -> None:
     }
     write_lines(folder / "contexts.jsonl", *RESTAURANTS, blank)
     every = command("extract", *ARGUMENTS, cwd=folder)
-    some = command("extract", *ARGUMENTS, "--min-confidence", 0.97, "--on-error", "skip", cwd=folder)
-    assert some.status == 3
+    some = command("extract", *ARGUMENTS, "--min-confidence", 0.97, "--on-error", "skip", cwd=folder).expect(3)
     left = sum(line["reviews"]["sources"].get("left_out", 0) for line in some.results)
     assert some.results[-1]["reviews"]["sources"] == {"left_out": 1}
     assert 0 < left == some.err.count("is predicted with a confidence of 0.") < 200
@@ -190,8 +183,7 @@ def test_less_confidence_is_left_out(folder: Path) -> None:
 def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder: Path) -> None:
     """With intervals, baselines and calibration, as JSON and as a table; twice the same."""
     arguments = ("agreement", *ARGUMENTS)
-    done = command(*arguments, "--format", "json", "--verdicts", cwd=folder)
-    assert done.status == 0
+    done = command(*arguments, "--format", "json", "--verdicts", cwd=folder).expect(0)
     found = json.loads(done.out)
     assert [one["field"] for one in found["trained"]] == ["staff", "angry"]
     for one, plain in zip(found["trained"], found["fields"], strict=True):
@@ -217,13 +209,11 @@ def test_agreement_is_measured_on_restaurants_that_were_not_learned_from(folder:
     ],
 )
 def test_wrong_usage(folder: Path, options: tuple[str, ...], message: str) -> None:
-    """Each is refused with what to write."""
     done = command(*options, cwd=folder)
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
 
 
 def test_without_the_extra(folder: Path) -> None:
-    """It says what to install, with exit status 2, before anything is read."""
     hidden = folder / "hidden"
     hidden.mkdir()
     (hidden / "sitecustomize.py").write_text("import sys\nsys.modules['sklearn'] = None\n")

@@ -86,8 +86,7 @@ def agreement(folder: Path, *options: object) -> Outcome:
 
 def test_what_a_disagreement_does_to_verdicts(folder: Path) -> None:
     """Relevant reviews that both sides have count, on both sides the same; text and JSON have the same numbers."""
-    text = agreement(folder, "--verdicts")
-    assert text.status == 0, text.err
+    text = agreement(folder, "--verdicts").expect(0)
     assert "7 reviews with a recorded extraction and a prediction" in text.out
     assert "3 restaurants evaluated with either side, over 5 of their 6 relevant reviews\n" in text.out
     found = json.loads(agreement(folder, "--verdicts", "--format", "json").out)
@@ -121,9 +120,7 @@ def test_a_side_without_outputs_fails_its_restaurant(folder: Path) -> None:
     lines = [{"business_id": "a", "review_id": f"a-{n}", "fields": {"mood": "bad"}} for n in range(3)]
     lines.append({"business_id": "c", "review_id": "c-0", "fields": {"mood": "none"}})
     write_lines(folder / "predicted.jsonl", *lines)
-    found = agreement(folder, "--verdicts")
-    assert found.status == 3
-    assert "failed: contexts.jsonl:1: a: with the predicted values RATIO: " in found.err
+    found = agreement(folder, "--verdicts").expect(3, "failed: contexts.jsonl:1: a: with the predicted values RATIO: ")
     assert "2 restaurants evaluated with either side, over 4 of their 5 relevant reviews, 1 failed" in found.out
     assert "VERDICT  1      1  1.000     0.207  1.000" in found.out
 
@@ -142,7 +139,6 @@ def test_equal_sides_agree_and_the_lexical_ones_do_not() -> None:
 
 
 def test_nothing_to_compare(folder: Path) -> None:
-    """Without a common review there is no output to compare, and no division by zero."""
     write_lines(folder / "predicted.jsonl")
     found = agreement(folder, "--verdicts")
     assert (found.status, "0 restaurants evaluated with either side, over 0 of" in found.out) == (0, True)

@@ -12,6 +12,8 @@ from formulaseed import explain, load_seed
 from helpers import formulaseed, write_lines
 from report_pages import HOSTILE, SEED, hostile_restaurants, restaurants
 
+pytestmark = pytest.mark.thorough  # a browser is started
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,11 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_json(tmp_path_factory.mktemp("rules") / "documented.json", rules)
 
 
+@pytest.fixture(scope="module")
+def module() -> Any:
+    return compile_rules(RULES)
+
+
 # --- modules
 
 
@@ -52,8 +58,7 @@ def test_modules_agree_with_the_interpreter(documented: Path) -> None:
     assert len(module.RULES) == len(DOCUMENTED)
     for index, values in enumerate(LISTINGS):
         record = module.parse_record(values)
-        for number, documented_formula in enumerate(DOCUMENTED):
-            expected = documented_formula.values[index]
+        for number, expected in enumerate(formula.values[index] for formula in DOCUMENTED):
             function = getattr(module, f"rule_{number}")
             if isinstance(expected, str):
                 with pytest.raises(module.EvaluationError) as failed:
@@ -61,29 +66,34 @@ def test_modules_agree_with_the_interpreter(documented: Path) -> None:
                 assert (failed.value.kind, failed.value.step) == (expected, f"rule {number}")
             else:
                 value = function(record)
-                assert type(value) is float
-                assert value == pytest.approx(expected, rel=1e-9)
+                assert (type(value), value) == (float, pytest.approx(expected, rel=1e-9))
     assert evaluate_steps(program, FULL) == module.evaluate(module.parse_record(FULL))
 
 
-def test_records_are_read_like_values() -> None:
-    """A module takes the same JSON as a formula, with fields of the root inside its entity or not, and refuses the same."""
-    module = compile_rules(RULES)
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ram_gb": None}, "`ram_gb` is missing; it must be an integer"),
+        ({"ram_gb": "1"}, "`ram_gb` must be an integer of 64 bits, not '1'"),
+        ({"cpu": 5}, "`cpu` must be an object or null, not 5"), ({"gpu": []}, "`gpu` must be an object or null, not []"),
+        ({"condition": "broken"}, "`condition` must be one of new, refurb, used, not 'broken'"),
+        ({"listing": {"ram_gb": 1}}, "`ram_gb` is given twice, with different values"),
+        ({"cpu": {"tdp_w": True}}, "`cpu.tdp_w` must be an integer of 64 bits, not True"),
+    ],
+)  # fmt: skip
+def test_records_that_do_not_fit(changes: dict[str, Any], message: str, module: Any) -> None:
+    """A module refuses the JSON that a formula refuses."""
+    with pytest.raises(module.DataError, match=re.escape(message)):
+        module.parse_record({**FULL, **changes})
+
+
+def test_records_are_read_like_values(module: Any) -> None:
+    """A module takes the same JSON as a formula, with fields of the root inside its entity or not."""
+    plain = {name: value for name, value in FULL.items() if not isinstance(value, dict)}
+    related = {name: value for name, value in FULL.items() if name not in plain and name != "listing"}
+    prefixed = {"listing": {**FULL["listing"], **plain}}
     direct = module.evaluate(module.parse_record(FULL))
-    prefixed = {"listing": {**FULL["listing"], **{k: v for k, v in FULL.items() if not isinstance(v, dict)}}}
-    related = {k: v for k, v in FULL.items() if isinstance(v, dict) and k != "listing"}
     assert module.evaluate(module.parse_record({**prefixed, **related})) == direct
-    for values, message in (
-        ({**FULL, "ram_gb": None}, "`ram_gb` is missing; it must be an integer"),
-        ({**FULL, "ram_gb": "1"}, "`ram_gb` must be an integer of 64 bits, not '1'"),
-        ({**FULL, "cpu": 5}, "`cpu` must be an object or null, not 5"),
-        ({**FULL, "gpu": []}, r"`gpu` must be an object or null, not \[\]"),
-        ({**FULL, "condition": "broken"}, "`condition` must be one of new, refurb, used, not 'broken'"),
-        ({**FULL, "listing": {"ram_gb": 1}}, "`ram_gb` is given twice, with different values"),
-        ({**FULL, "cpu": {"tdp_w": True}}, "`cpu.tdp_w` must be an integer of 64 bits, not True"),
-    ):
-        with pytest.raises(module.DataError, match=message):
-            module.parse_record(values)
     assert module.evaluate(module.parse_record(BARE))["clamped_gpu_value"] == 0.0
 
 
@@ -103,21 +113,19 @@ def test_modules_pass_strict_type_checking(documented: Path, tmp_path: Path) -> 
     """mypy's strict mode finds nothing, whatever the formulas are like."""
     path = tmp_path / "documented.py"
     path.write_text(pipeline.compile(require_valid(analyse_rules(documented, REFERENCE))), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    arguments = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(path)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 def test_texts_cannot_leave_their_place(tmp_path: Path) -> None:
-    """Names and descriptions that look like code or like orders to tools change nothing of what a module does."""
+    """Descriptions that look like code or like orders to tools change nothing of what a module does."""
     nasty = ['"""\nimport os\n"""# type: ignore', "noqa", "{{ rules }}", "\\", "a\u2028b", '"', "'''", "}} {% raw %}"]
-    plain = [{"name": f"r{n}", "formula": "ram_gb * 2.5"} for n in range(len(nasty))]
-    described = [{**rule, "description": text} for rule, text in zip(plain, nasty, strict=True)]
     trees = []
-    for name, rules in (("plain", plain), ("described", described)):
-        path = write_json(tmp_path / name / "rules.json" if (tmp_path / name).mkdir() is None else tmp_path, rules)
+    for described in (False, True):
+        texts = [{"description": text} if described else {} for text in nasty]
+        rules = [{"name": f"r{n}", "formula": "ram_gb * 2.5", **text} for n, text in enumerate(texts)]
+        path = write_json(tmp_path / "rules.json", rules)
         source = pipeline.compile(require_valid(analyse_rules(path, REFERENCE)))
         assert verify_source(source) is None
         tree = ast.parse(source)
@@ -143,11 +151,10 @@ def test_any_name_makes_a_function(name: str, tmp_path: Path) -> None:
 def test_odd_fields_make_a_record(tmp_path: Path) -> None:
     """Fields that are called like words of Python, of the language or of the module are read as any others."""
     names = ["class", "if", "True", "record", "count", "index", "_hidden", "int", "evaluate", "self", "def", "x" * 90]
-    fields = {name: {"type": "integer"} for name in names}
-    reference = write_json(tmp_path / "reference.json", {"root": "thing", "entities": {"thing": {"fields": fields}}})
+    entities = {"thing": {"fields": dict.fromkeys(names, "integer")}}
+    reference = write_json(tmp_path / "reference.json", {"root": "thing", "entities": entities})
     formula = " + ".join(f"thing.{name}" for name in names)
-    path = write_json(tmp_path / "rules.json", [{"name": "sum", "formula": formula}])
-    module = compile_rules(path, reference)
+    module = compile_rules(write_json(tmp_path / "rules.json", [{"name": "sum", "formula": formula}]), reference)
     assert module.evaluate(module.parse_record(dict.fromkeys(names, 1))) == {"sum": float(len(names))}
 
 
@@ -158,25 +165,6 @@ def test_modules_are_the_same_every_time(tmp_path: Path) -> None:
 
 
 # --- diagnostics
-
-
-def test_all_problems_are_reported_in_one_go(tmp_path: Path) -> None:
-    """Every rule's problems come together, each at its place inside the file."""
-    rules: list[Any] = [
-        {"name": "a", "formula": "ram_gbs * 2"}, {"name": "a", "formula": "cpu.cores * 2"}, {"name": "c", "formula": "1 +"},
-        {"name": "d", "formulas": "1"}, {"formula": "2"}, {"name": "f", "formula": "ram_spec.ddr_generation"}, 5,
-        {"name": "", "formula": "1"}, {"name": "i", "formula": 5},
-    ]  # fmt: skip
-    path = write_json(tmp_path / "rules.json", rules)
-    done = command("check", path, "--reference", REFERENCE, "--format", "json")
-    assert done.status == 1
-    reported = [(d["code"], d["pointer"]) for d in json.loads(done.out)]
-    assert reported == [
-        ("FS204", "/0/formula"), ("FS203", "/1/name"), ("FS305", "/1/formula"), ("FS102", "/2/formula"),
-        ("FS501", "/3/formulas"), ("FS502", "/4"), ("FS301", "/5/formula"), ("FS503", "/6"),
-        ("FS206", "/7/name"), ("FS503", "/8/formula"),
-    ]  # fmt: skip
-    assert command("compile", path, "--reference", REFERENCE, "--stdout").status == 1
 
 
 @pytest.mark.parametrize(
@@ -200,15 +188,15 @@ def test_the_format(document: Any, expected: list[str], tmp_path: Path) -> None:
 def test_where_the_reference_comes_from(tmp_path: Path) -> None:
     """It lies beside the rules, or they name it, or it is given; a broken one is reported instead of the rules."""
     rules = [{"name": "a", "formula": "ram_gb * 2"}]
-    assert codes(write_json(tmp_path / "rules.json", rules), None) == ["FS204"]
-    shutil.copy(REFERENCE, tmp_path / "formula_reference.json")
-    assert codes(tmp_path / "rules.json", None) == []
+    path, beside = write_json(tmp_path / "rules.json", rules), tmp_path / "formula_reference.json"
+    assert codes(path, None) == ["FS204"]
+    shutil.copy(REFERENCE, beside)
+    assert codes(path, None) == []
     (tmp_path / "other").mkdir()
     named = {"reference": "../formula_reference.json", "rules": rules}
     assert codes(write_json(tmp_path / "other" / "rules.json", named), None) == []
-    (tmp_path / "formula_reference.json").write_text("{", encoding="utf-8")
-    assert codes(tmp_path / "rules.json", None) == ["FS001"]
-    assert codes(tmp_path / "rules.json", REFERENCE) == []
+    beside.write_text("{", encoding="utf-8")
+    assert (codes(path, None), codes(path, REFERENCE)) == (["FS001"], [])
 
 
 def test_strict_rules(tmp_path: Path) -> None:
@@ -223,7 +211,8 @@ def test_fix_leaves_rules_alone(tmp_path: Path) -> None:
     """--fix changes seeds and requests; a file of rules stays as it is. Its errors raise the exception of seeds."""
     path = write_json(tmp_path / "rules.json", [{"name": "a", "formula": "ram_gbs * 2"}])
     before = path.read_bytes()
-    assert command("check", "--fix", path, "--reference", REFERENCE).status == 1
+    for arguments in (("check", "--fix", path), ("compile", path, "--stdout")):
+        assert command(*arguments, "--reference", REFERENCE).status == 1
     assert path.read_bytes() == before
     with pytest.raises(SeedError, match="FS204"):
         require_valid(analyse_rules(path, REFERENCE))
@@ -235,8 +224,8 @@ def test_one_rule_that_fails(tmp_path: Path) -> None:
     path = write_json(tmp_path / "rules.json", rules)
     with pytest.raises(EvaluationError) as failed:
         evaluate_steps(require_valid(analyse_rules(path, REFERENCE)).program, BARE)
-    assert (failed.value.step, failed.value.kind) == ("bad one", "division_by_zero")
-    assert failed.value.place == f"{path}:8:17"
+    failure = failed.value
+    assert (failure.step, failure.kind, failure.place) == ("bad one", "division_by_zero", f"{path}:8:17")
 
 
 def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:

@@ -199,6 +199,7 @@ main()
 """The command with workers that are killed when they begin to write."""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are not forked here")
 def test_a_killed_worker_ends_the_command(tmp_path: Path) -> None:
     """One line, status 2; the old results remain, and nothing else."""

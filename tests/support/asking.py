@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,14 +22,9 @@ from helpers import Outcome, command, write_json, write_lines
 from loopback import Loopback
 
 MODEL = "claude-haiku-5-5"
+MOODS = {"good": "Liked the soup", "bad": "Hated the soup", "none": "Says nothing of it"}
 FIELDS: list[dict[str, Any]] = [
-    {
-        "name": "mood",
-        "type": "enum",
-        "description": "What the writer felt",
-        "values": {"good": "Liked the soup", "bad": "Hated the soup", "none": "Says nothing of it"},
-        "evidence": True,
-    },
+    {"name": "mood", "type": "enum", "description": "What the writer felt", "values": MOODS, "evidence": True},
     {"name": "spicy", "type": "boolean", "description": "The soup was called spicy"},
     {"name": "guests", "type": "integer", "description": "How many ate.\nCount the writer"},
     {"name": "price", "type": "number", "description": "Price of the soup in dollars", "evidence": True},
@@ -40,13 +36,10 @@ FIELDS: list[dict[str, Any]] = [
 
 def seed(**changes: Any) -> dict[str, Any]:
     """A seed with one enum, which counts moods."""
-    extract = {
-        "fields": [{"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it"}}],
-        **changes.pop("extract", {}),
-    }
+    mood = {"name": "mood", "type": "enum", "values": {"good": "Liked it", "bad": "Hated it"}}
     return {
         "task_name": "Soups-1",
-        "extract": extract,
+        "extract": {"fields": [mood], **changes.pop("extract", {})},
         "compute": [{"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}}, {"name": "N", "op": "count"}],
         "output": ["N_GOOD", "N"],
         **changes,
@@ -57,13 +50,8 @@ def questionnaire(of: dict[str, Any] | None = None, **options: Any) -> PromptSpe
     """What a seed asks; by default one of a field of each type."""
     program = analyse(of or seed(extract={"fields": FIELDS})).program
     assert program is not None
-    fixed = {
-        "model": MODEL,
-        "passes": program.passes,
-        "own_prompt": program.extraction_prompt,
-        "examples": program.examples,
-    }
-    return PromptSpec(fields_of(program), **{**fixed, **options})
+    of_program = {"passes": program.passes, "own_prompt": program.extraction_prompt, "examples": program.examples}
+    return PromptSpec(fields_of(program), **{"model": MODEL, **of_program, **options})
 
 
 def restaurant(name: str, *texts: str, **more: Any) -> dict[str, Any]:
@@ -85,12 +73,10 @@ def killed(
 ) -> list[dict[str, Any]]:
     """How each of as many runs ended, by a signal at a moment: see `killed.py`."""
     given = json.dumps({"arguments": arguments, "ends": ends}).encode()
-    done = forking.run(
-        [], program="killed", stdin=given, folder=folder, environment={**os.environ, **environment}, seconds=100
-    )
+    variables = {**os.environ, **environment}
+    done = forking.run([], program="killed", stdin=given, folder=folder, environment=variables, seconds=100)
     assert done.returncode == 0, done.stderr.decode()
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 @dataclass
@@ -110,17 +96,8 @@ class Kitchen:
         return self
 
     def arguments(self, *options: object) -> list[str]:
-        fixed = [
-            "run",
-            "seed.json",
-            "--contexts",
-            "contexts.jsonl",
-            "--extractor",
-            "anthropic",
-            "--store",
-            "answers.sqlite",
-        ]
-        return [*fixed, *map(str, options)]
+        command = "run seed.json --contexts contexts.jsonl --extractor anthropic --store answers.sqlite"
+        return [*command.split(), *map(str, options)]
 
     def environment(self, **more: str) -> dict[str, str]:
         url = {"ANTHROPIC_BASE_URL": self.server.url} if self.server is not None else {}
@@ -129,6 +106,18 @@ class Kitchen:
     def run(self, *options: object, **environment: str) -> Outcome:
         """`formulaseed run`, in this process."""
         return command(*self.arguments(*options), cwd=self.folder, env=self.environment(**environment))
+
+    def run_piped(self, *options: object, **environment: str) -> Outcome:
+        """`formulaseed run` with contexts that come through a pipe."""
+        os.mkfifo(self.folder / "pipe")
+        lines = (self.folder / "contexts.jsonl").read_bytes()
+        writer = threading.Thread(target=(self.folder / "pipe").write_bytes, args=[lines])
+        writer.start()
+        arguments = ["run", "seed.json", "--contexts", "pipe", *self.arguments(*options)[4:]]
+        done = command(*arguments, cwd=self.folder, env=self.environment(**environment))
+        writer.join(30)
+        assert not writer.is_alive()
+        return done
 
     def answers(self) -> dict[str, tuple[str | None, int]]:
         """What is stored by key: content and how often it was asked."""

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
-import os
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from formulaseed.cli.main import main
 from formulaseed.draft.task import read_task
-from helpers import EXAMPLES, TASKS, Outcome
+from helpers import EXAMPLES, TASKS, Outcome, command
 from loopback import Loopback
 from loopback_script import Reply
 
@@ -143,20 +137,7 @@ def replies(*answers: object) -> list[Reply | str]:
 def draft(server: Loopback | None, *arguments: object, task: Path = TASK) -> Outcome:
     """Run `formulaseed draft` in this process, since importing the SDK takes a second. No server is reached if it is None."""
     url = server.url if server is not None else "http://127.0.0.1:9"
-    argv = ["formulaseed", "draft", *map(str, (task, *arguments))]
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        patch.dict(os.environ, ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY=KEY),
-        patch.object(sys, "argv", argv),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return Outcome(status, out.getvalue(), err.getvalue())
+    return command("draft", task, *arguments, env={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}, cwd=Path.cwd())
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

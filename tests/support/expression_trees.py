@@ -1,4 +1,4 @@
-"""Every expression over a small alphabet: as Python's trees, as text, and which of them the type rules allow.
+"""Every expression over a small alphabet as Python's trees, and which of them the type rules allow.
 
 Written from docs/language.md alone; imports nothing of formulaseed.
 
@@ -84,58 +84,6 @@ def _splits(total: int, parts: int) -> Iterator[tuple[int, ...]]:
         for first in range(1, total - parts + 2):
             for rest in _splits(total - first, parts - 1):
                 yield (first, *rest)
-
-
-# --- as text
-
-_SIGNS: dict[type[ast.AST], tuple[str, int]] = {
-    ast.Or: ("or", 1), ast.And: ("and", 2), ast.Not: ("not ", 3), ast.Lt: ("<", 4), ast.Eq: ("==", 4), ast.In: ("in", 4),
-    ast.Add: ("+", 5), ast.Sub: ("-", 5), ast.Mult: ("*", 6), ast.Div: ("/", 6), ast.FloorDiv: ("//", 6), ast.Mod: ("%", 6),
-    ast.USub: ("-", 7), ast.Pow: ("**", 8),
-}  # fmt: skip
-_ATOM = 9
-
-
-def text(node: ast.expr, *, full: bool = False) -> str:
-    """The tree with the parentheses that Python needs, or with every operand in parentheses."""
-    return _printed(node, full)[0]
-
-
-def _at(node: ast.expr, least: int, full: bool) -> str:
-    inside, precedence = _printed(node, full)
-    return f"({inside})" if full or precedence < least else inside
-
-
-def _printed(node: ast.expr, full: bool) -> tuple[str, int]:
-    match node:
-        case ast.Name(name):
-            return name, _ATOM
-        case ast.Constant(value):
-            return repr(value), _ATOM
-        case ast.List(items):
-            return f"[{', '.join(_at(item, 0, full) for item in items)}]", _ATOM
-        case ast.Call(ast.Name(name), arguments):
-            return f"{name}({', '.join(_at(argument, 0, full) for argument in arguments)})", _ATOM
-        case ast.UnaryOp(sign, operand):
-            shown, precedence = _SIGNS[type(sign)]
-            return f"{shown}{_at(operand, precedence, full)}", precedence
-        case ast.BinOp(left, ast.Pow(), right):
-            return f"{_at(left, _ATOM, full)} ** {_at(right, 7, full)}", 8
-        case ast.BinOp(left, sign, right):
-            shown, precedence = _SIGNS[type(sign)]
-            return f"{_at(left, precedence, full)} {shown} {_at(right, precedence + 1, full)}", precedence
-        case ast.BoolOp(word, operands):
-            shown, precedence = _SIGNS[type(word)]
-            return f" {shown} ".join(_at(operand, precedence + 1, full) for operand in operands), precedence
-        case ast.Compare(left, signs, rights):
-            parts = [_at(left, 5, full)]
-            for sign, right in zip(signs, rights, strict=True):
-                listed = isinstance(right, ast.List)
-                parts += [_SIGNS[type(sign)][0], _at(right, 5, full and not listed)]
-            return " ".join(parts), 4
-        case ast.IfExp(test, then, otherwise):
-            return f"{_at(then, 1, full)} if {_at(test, 1, full)} else {_at(otherwise, 0, full)}", 0
-    raise AssertionError(ast.dump(node))
 
 
 # --- the type rules

@@ -53,6 +53,14 @@ class Outcome:
         """Standard output as JSON Lines."""
         return [json.loads(line) for line in self.out.splitlines()]
 
+    def expect(self, status: int, *errors: str, out: str | None = None) -> Outcome:
+        """Assert the status, that standard error contains each of these texts, and what standard output is; return self."""
+        assert self.status == status, (self.status, self.err)
+        for error in errors:
+            assert error in self.err, (error, self.err)
+        assert out is None or self.out == out, self.out
+        return self
+
     def by_id(self) -> dict[str, dict[str, Any]]:
         return {result["business_id"]: result for result in self.results}
 
@@ -190,6 +198,11 @@ def msgspec_installed(is_installed: bool, cached: Any) -> Iterator[None]:
 
 def tiny_seed(**changes: object) -> dict[str, Any]:
     """A small seed with a bit of everything; `SHARE` has no value where there are no rows."""
+    verdicts = [
+        {"when": "N < param.LEAST", "then": "few"},
+        {"when": "SHARE > 0.5 and context.is_open == 1", "then": "good"},
+        {"else": "bad"},
+    ]
     seed: dict[str, Any] = {
         "task_name": "Tiny-1",
         "parameters": {"LEAST": {"type": "integer", "default": 2, "minimum": 1, "maximum": 10}},
@@ -210,15 +223,7 @@ def tiny_seed(**changes: object) -> dict[str, Any]:
                 "where": {"extraction.mood": "good"},
             },
             {"name": "SHARE", "op": "expr", "expr": "N_GOOD / N"},
-            {
-                "name": "VERDICT",
-                "op": "case",
-                "rules": [
-                    {"when": "N < param.LEAST", "then": "few"},
-                    {"when": "SHARE > 0.5 and context.is_open == 1", "then": "good"},
-                    {"else": "bad"},
-                ],
-            },
+            {"name": "VERDICT", "op": "case", "rules": verdicts},
         ],
         "output": ["N_GOOD", "TOTAL", "SHARE", "VERDICT"],
     }
@@ -231,11 +236,7 @@ def tiny_row(review_id: str, mood: str = "good", score: int = 1, stars: float = 
 
 def tiny_rows(business_id: str, *rows: object) -> dict[str, Any]:
     """A line of rows for the small seed."""
-    return {
-        "business_id": business_id,
-        "context": {"name": f"The {business_id}", "is_open": 1},
-        "rows": list(rows),
-    }
+    return {"business_id": business_id, "context": {"name": f"The {business_id}", "is_open": 1}, "rows": list(rows)}
 
 
 def assert_black_unchanged(source: str) -> None:

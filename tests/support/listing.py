@@ -10,41 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 FULL: dict[str, Any] = {
-    "price_usd": 899.0,
-    "ram_gb": 32,
-    "condition": "new",
-    "status": "active",
-    "primary_storage_gb": 1024,
-    "secondary_storage_gb": 512,
-    "listing": {"custom_fields": {"warranty_months": 12}},
-    "cpu": {
-        "name": "Ryzen 7",
-        "cores": 8,
-        "cpu_mark_multi": 28000,
-        "cpu_mark_single": 3450,
-        "tdp_w": 105,
-        "custom_fields": {"efficiency_rating": 7},
-    },
-    "gpu": {"gpu_mark": 22000},
-    "ram_spec": {"ddr_generation": "ddr5"},
+    "price_usd": 899.0, "ram_gb": 32, "condition": "new", "status": "active", "primary_storage_gb": 1024,
+    "secondary_storage_gb": 512, "listing": {"custom_fields": {"warranty_months": 12}},
+    "cpu": {"name": "Ryzen 7", "cores": 8, "cpu_mark_multi": 28000, "cpu_mark_single": 3450, "tdp_w": 105,
+            "custom_fields": {"efficiency_rating": 7}},
+    "gpu": {"gpu_mark": 22000}, "ram_spec": {"ddr_generation": "ddr5"},
     "primary_storage": {"medium": "nvme", "capacity_gb": 1024},
-}
+}  # fmt: skip
 BARE: dict[str, Any] = {"price_usd": 0, "ram_gb": 0, "condition": "used", "status": "active", "primary_storage_gb": 0}
 ZERO: dict[str, Any] = {
-    **BARE,
-    "secondary_storage_gb": 0,
-    "listing": {"custom_fields": {"warranty_months": 0}},
-    "cpu": {
-        "cores": 0,
-        "cpu_mark_multi": 0,
-        "cpu_mark_single": 0,
-        "tdp_w": 0,
-        "custom_fields": {"efficiency_rating": 0},
-    },
-    "gpu": {"gpu_mark": 0},
-    "ram_spec": {"ddr_generation": "ddr3"},
-    "primary_storage": {"medium": "hdd", "capacity_gb": 0},
-}
+    **BARE, "secondary_storage_gb": 0, "listing": {"custom_fields": {"warranty_months": 0}},
+    "cpu": {"cores": 0, "cpu_mark_multi": 0, "cpu_mark_single": 0, "tdp_w": 0, "custom_fields": {"efficiency_rating": 0}},
+    "gpu": {"gpu_mark": 0}, "ram_spec": {"ddr_generation": "ddr3"}, "primary_storage": {"medium": "hdd", "capacity_gb": 0},
+}  # fmt: skip
 EMPTY_CPU: dict[str, Any] = {**BARE, "cpu": {"name": "unknown"}}
 LISTINGS = (FULL, BARE, ZERO, EMPTY_CPU)
 

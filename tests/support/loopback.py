@@ -1,11 +1,9 @@
 """A stand-in for Anthropic's API on loopback: real HTTP, scripted answers, and a record of what was asked.
 
-From a thread, from a process of its own (the script is pickled: its functions must be found by import), or until it is
-stopped; the first line it prints is its URL:
+From a thread, or from a process of its own (the script is pickled: its functions must be found by import):
 
     with loopback(lambda ask: "http_500" if ask.attempt == 1 else None) as server: ...
     with loopback(Script(delay=0.2, faults={"http_529": 0.03, "refusal": 0.01}), process=True) as server: ...
-    python tests/support/loopback.py --delay 0.2 --faults '{"http_529": 0.03}'
 
 A client needs `base_url=server.url` (or ANTHROPIC_BASE_URL) and any API key. `server.seen()` and `server.requests` tell
 what was asked, `server.reset(delay=0)` forgets it and changes the script; the same over HTTP, for other processes:
@@ -14,8 +12,8 @@ what was asked, `server.reset(delay=0)` forgets it and changes the script; the s
 
 from __future__ import annotations
 
-import argparse
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -24,14 +22,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from loopback_routes import Recorded, State
-from loopback_script import DAMAGED, LOST, MESSAGES, STREAMED, Ask, Json, Reply, Script, damaged, error
+from loopback_script import DAMAGED, LOST, MESSAGES, Ask, Json, Reply, Script, damaged, error
 
 
 class Connection(asyncio.Protocol):
@@ -45,7 +42,7 @@ class Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.need = 0  # bytes of the request that is arriving; 0 while its head is incomplete
         self.timer: asyncio.TimerHandle | None = None
-        self.waiting: tuple[Ask, Reply, str, int] | None = None
+        self.waiting: tuple[Ask, Reply, str] | None = None
         self.busy = self.counted = False
         self.epoch = 0.0
 
@@ -120,14 +117,14 @@ class Connection(asyncio.Protocol):
             return None
         seconds = state.script.seconds(ask, reply)
         if seconds <= 0:
-            return self.reply(ask, reply, query, len(raw))
-        self.waiting = (ask, reply, query, len(raw))
+            return self.reply(ask, reply, query)
+        self.waiting = (ask, reply, query)
         self.timer = self.loop.call_later(seconds, self.guarded, self.reply, *self.waiting)
         return None
 
-    def reply(self, ask: Ask, reply: Reply, query: str, size: int) -> None:
+    def reply(self, ask: Ask, reply: Reply, query: str) -> None:
         self.waiting = None
-        status, found = self.state.answer(ask, reply, query, size)
+        status, found = self.state.answer(ask, reply, query)
         if reply.fault == "drop":
             self.done("drop")
             return self.transport.close()
@@ -137,7 +134,7 @@ class Connection(asyncio.Protocol):
             in_ms = self.state.script.retry_after_ms
             headers["retry-after-ms" if in_ms else "retry-after"] = f"{after * 1000 if in_ms else after:g}"
         if status == 200 and self.counted:
-            lost = reply.fault in {**LOST, **STREAMED, **DAMAGED}
+            lost = reply.fault in {**LOST, **DAMAGED}
             self.state.answered[ask.text] += not lost
             if ask.body.get("stream"):
                 return self.stream(found, reply.fault, headers)
@@ -162,28 +159,15 @@ class Connection(asyncio.Protocol):
         return self.done(fault or ("ok" if status == 200 else f"http_{status}"))
 
     def stream(self, whole: Json, fault: str, headers: dict[str, str]) -> None:
-        """The answer as server-sent events, cut in its middle if the fault says so."""
-        request_id = self.request_id()
-        parts = [chunk(one["type"], one) for one in events(whole)]
-        if fault in ("drop_body", "stream_error"):
-            parts = parts[: len(parts) // 2]
-        if fault == "stream_error":
-            parts.append(chunk("error", error(529, "scripted stream_error", request_id)))
-        close = fault == "drop_body"
-        parts.append(b"" if close else b"0\r\n\r\n")
-        self.transport.write(self.head_of(200, request_id, "text/event-stream", headers, "transfer-encoding: chunked"))
-        self.write_parts(deque(parts), fault or "ok", close)
-
-    def write_parts(self, parts: deque[bytes], outcome: str, close: bool) -> None:
-        wait = self.state.script.event_delay
-        while parts:
-            self.transport.write(parts.popleft())
-            if wait and parts:
-                self.timer = self.loop.call_later(wait, self.write_parts, parts, outcome, close)
-                return
-        if close:
+        """Send the answer as server-sent events, cut in its middle if the fault says so."""
+        parts = [chunk(event["type"], event) for event in events(whole)]
+        is_cut = fault == "drop_body"
+        parts = parts[: len(parts) // 2] if is_cut else [*parts, b"0\r\n\r\n"]
+        head = self.head_of(200, self.request_id(), "text/event-stream", headers, "transfer-encoding: chunked")
+        self.transport.write(head + b"".join(parts))
+        if is_cut:
             self.transport.close()
-        self.done(outcome)
+        self.done(fault or "ok")
 
     def request_id(self) -> str:
         self.state.ids += 1
@@ -327,7 +311,7 @@ def in_thread(script: Script) -> Iterator[Loopback]:
 @contextmanager
 def in_process(script: Script) -> Iterator[Loopback]:
     """The child ends with its standard input, so also when this process is killed."""
-    command, sent = [sys.executable, __file__, "--pickled"], pickle.dumps(sys.path) + pickle.dumps(script)
+    command, sent = [sys.executable, __file__], pickle.dumps(sys.path) + pickle.dumps(script)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None
         assert child.stdout is not None
@@ -343,24 +327,12 @@ def in_process(script: Script) -> Iterator[Loopback]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--pickled", action="store_true", help="read the script from standard input, end with it")
-    options = [one.name for one in fields(Script) if one.name not in ("rule", "answers", "queue")]
-    for name in options:
-        parser.add_argument(f"--{name.replace('_', '-')}", type=json.loads, metavar="JSON", default=argparse.SUPPRESS)
-    given = vars(parser.parse_args())
-    if given["pickled"]:
-        sys.path[:] = pickle.load(sys.stdin.buffer)
-        script = pickle.load(sys.stdin.buffer)
-        threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
-    else:
-        script = Script(**{name: given[name] for name in options if name in given})
-    state = State(script)
-    try:
-        asyncio.run(serve(state, given["port"], lambda stop: print(state.url, flush=True)))
-    except KeyboardInterrupt:
-        pass
+    """Serve the script that comes pickled on standard input, and end with it."""
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+    state = State(pickle.load(sys.stdin.buffer))
+    threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(state, 0, lambda stop: print(state.url, flush=True)))
 
 
 if __name__ == "__main__":

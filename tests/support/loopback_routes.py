@@ -30,7 +30,6 @@ from loopback_script import (
     message,
     problem,
     prompt_tokens,
-    share,
     user_text,
     without_usage,
 )
@@ -48,12 +47,11 @@ class Batch:
     created: datetime
     began: float
     ends: float
-    canceled: float | None = None
     lines: list[bytes] | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
-    def moment(self, at: float | None) -> str | None:
-        return None if at is None else (self.created + timedelta(seconds=at - self.began)).isoformat()
+    def moment(self, at: float) -> str:
+        return (self.created + timedelta(seconds=at - self.began)).isoformat()
 
     def described(self, url: str) -> Json:
         """The batch as the API shows it: all of its requests count as processing until it has ended."""
@@ -61,7 +59,7 @@ class Batch:
         return {
             "id": self.name,
             "type": "message_batch",
-            "processing_status": "ended" if ended else "in_progress" if self.canceled is None else "canceling",
+            "processing_status": "ended" if ended else "in_progress",
             "request_counts": {
                 "processing": 0 if ended else len(self.requests),
                 **{kind: self.counts[kind] for kind in KINDS},
@@ -70,7 +68,7 @@ class Batch:
             "created_at": self.moment(self.began),
             "expires_at": self.moment(self.began + 24 * 3600),
             "ended_at": self.moment(self.ends) if ended else None,
-            "cancel_initiated_at": self.moment(self.canceled),
+            "cancel_initiated_at": None,
             "archived_at": None,
         }
 
@@ -83,38 +81,26 @@ class Batches:
         self.known: dict[str, Batch] = {}
         self.made = 0
 
-    def answer(self, script: Script, url: str, ask: Ask, query: str, size: int) -> tuple[int, Json]:
+    def answer(self, script: Script, url: str, ask: Ask, query: str) -> tuple[int, Json]:
         name, _, action = ask.path[len(BATCHES) :].lstrip("/").partition("/")
         self.finish(script)
         if not name:
             if ask.method == "POST":
-                return self.create(script, url, ask.body, size)
+                return self.create(script, url, ask.body)
             return 200, page([one.described(url) for one in reversed(self.known.values())], query)
         batch = self.known.get(name)
         if batch is None:
             return 404, f"no batch: {name}"
-        match ask.method, action:
-            case "GET", "":
-                return 200, batch.described(url)
-            case "GET", "results":
-                return (200, batch.lines) if batch.lines is not None else (404, "the batch has not ended")
-            case "POST", "cancel":
-                if batch.lines is None and batch.canceled is None:
-                    batch.canceled = time.monotonic()
-                    batch.ends = batch.canceled + script.cancel_seconds
-                return 200, batch.described(url)
-            case "DELETE", "":
-                if batch.lines is None:
-                    return 400, "a batch cannot be deleted before it has ended"
-                return 200, {"id": self.known.pop(name).name, "type": "message_batch_deleted"}
-        return 404, "Not found"
+        if ask.method != "GET" or action not in ("", "results"):
+            return 404, "Not found"
+        if not action:
+            return 200, batch.described(url)
+        return (200, batch.lines) if batch.lines is not None else (404, "the batch has not ended")
 
-    def create(self, script: Script, url: str, body: Json, size: int) -> tuple[int, Json]:
+    def create(self, script: Script, url: str, body: Json) -> tuple[int, Json]:
         requests = body.get("requests") if isinstance(body, dict) else None
-        if size > script.max_batch_bytes:
-            return 413, "Request exceeds the maximum size"
-        if not requests or len(requests) > script.max_batch_requests:
-            return 400, f"requests: between 1 and {script.max_batch_requests} items"
+        if not requests:
+            return 400, "requests: at least 1 item"
         names = [str(one.get("custom_id")) for one in requests]
         if len(set(names)) < len(names) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names):
             return 400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$"
@@ -132,33 +118,24 @@ class Batches:
                 batch.lines = self.processed(script, batch)
 
     def processed(self, script: Script, batch: Batch) -> list[bytes]:
-        """The lines of the results, never in the order of the requests; a canceled batch got a part of them done."""
-        done = 1.0
-        if batch.canceled is not None:
-            done = (batch.canceled - batch.began) / max(script.batch_seconds, 1e-9)
+        """Return the lines of the results, never in the order of the requests."""
         lines = []
-        for one in batch.requests:
-            in_time = share(script.seed, "done", one["custom_id"]) < done
-            result = self.attempt(one["params"]) if in_time else {"type": "canceled"}
+        for request in batch.requests:
+            result = self.attempt(request["params"])
             batch.counts[result["type"]] += 1
-            lines.append(json.dumps({"custom_id": one["custom_id"], "result": result}).encode() + b"\n")
+            lines.append(json.dumps({"custom_id": request["custom_id"], "result": result}).encode() + b"\n")
         shuffled = Random(script.seed).sample(lines, len(lines))
         return shuffled if shuffled != lines else lines[::-1]
 
 
 def page(whole: list[Json], query: str) -> Json:
-    """The part of a list that `limit`, `after_id` and `before_id` ask for."""
-    asked = {key: values[0] for key, values in parse_qs(query).items()}
-    names = [one["id"] for one in whole]
-    limit = int(asked.get("limit", 20))
-    if "before_id" in asked:
-        end = names.index(asked["before_id"])
-        part, more = whole[max(0, end - limit) : end], end > limit
-    else:
-        begin = names.index(asked["after_id"]) + 1 if "after_id" in asked else 0
-        part, more = whole[begin : begin + limit], begin + limit < len(whole)
-    ends = {"first_id": part[0]["id"], "last_id": part[-1]["id"]} if part else {"first_id": None, "last_id": None}
-    return {"data": part, "has_more": more, **ends}
+    """Return the part of a list that `limit` and `after_id` ask for."""
+    options = {key: values[0] for key, values in parse_qs(query).items()}
+    names = [batch["id"] for batch in whole]
+    begin = names.index(options["after_id"]) + 1 if "after_id" in options else 0
+    end = begin + int(options.get("limit", 20))
+    first, last = (names[begin], names[min(end, len(names)) - 1]) if begin < len(names) else (None, None)
+    return {"data": whole[begin:end], "has_more": end < len(whole), "first_id": first, "last_id": last}
 
 
 @dataclass(frozen=True)
@@ -200,8 +177,7 @@ class State:
         self.charged: Counter[str] = Counter()
         self.cached: set[str] = set()
         self.peak, self.opened = self.active, self.open
-        self.start = self.filled = time.monotonic()
-        self.bucket = script.burst
+        self.start = time.monotonic()
 
     def seen(self, whole: bool) -> Json:
         totals = {name: getattr(self, name) for name in ("answered", "outcomes", "paths", "billed", "charged")}
@@ -218,21 +194,9 @@ class State:
         return Ask(method, path, headers, body, text, self.attempts[text], batch, cached)
 
     def decide(self, ask: Ask) -> Reply:
-        if ask.path == MESSAGES and self.script.rate is not None and not ask.batch and not self.admitted():
-            return Reply("http_429", delay=0.0)
         if ask.path == MESSAGES and self.queue:
             return as_reply(self.queue.popleft())
         return self.script.decide(ask)
-
-    def admitted(self) -> bool:
-        """Take a token of the bucket, if there is one."""
-        now = time.monotonic()
-        self.bucket = min(self.script.burst, self.bucket + (now - self.filled) * (self.script.rate or 0.0))
-        self.filled = now
-        if self.bucket < 1:
-            return False
-        self.bucket -= 1
-        return True
 
     def message(self, ask: Ask, reply: Reply) -> Json:
         """The message, whose work is done and charged: `billed` has its tokens, those of batches under names of their own."""
@@ -259,27 +223,22 @@ class State:
         self.answered[ask.text] += 1
         return {"type": "succeeded", "message": self.message(ask, reply)}
 
-    def answer(self, ask: Ask, reply: Reply, query: str, size: int) -> tuple[int, Json]:
+    def answer(self, ask: Ask, reply: Reply, query: str) -> tuple[int, Json]:
         """Status, and a JSON value, the lines of a JSONL file, or an `error`."""
         if not ask.headers.get("x-api-key") and not ask.headers.get("authorization"):
             return 401, "x-api-key header is required"
         if reply.status != 200:
             return reply.status, f"scripted {reply.fault}"
         if ask.path == BATCHES or ask.path.startswith(f"{BATCHES}/"):
-            return self.batches.answer(self.script, self.url, ask, query, size)
+            return self.batches.answer(self.script, self.url, ask, query)
         if ask.path.startswith("/v1/models"):
             name = ask.path[len("/v1/models/") :]
-            if not name:
-                return 200, page(list(self.models.values()), query)
             return (200, self.models[name]) if name in self.models else (404, f"model: {name}")
         if ask.method != "POST" or ask.path not in (MESSAGES, f"{MESSAGES}/count_tokens"):
             return 404, "Not found"
-        if size > self.script.max_body_bytes:
-            return 413, "Request exceeds the maximum size"
         counted = ask.path != MESSAGES
-        found = problem(
-            {"max_tokens": 1, **ask.body} if counted and isinstance(ask.body, dict) else ask.body, self.models
-        )
+        body = {"max_tokens": 1, **ask.body} if counted and isinstance(ask.body, dict) else ask.body
+        found = problem(body, self.models)
         if found is not None:
             return found
         if counted:

@@ -17,20 +17,10 @@ Json = Any
 MESSAGES = "/v1/messages"
 
 ERRORS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    408: "timeout_error",
-    409: "conflict_error",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    500: "api_error",
-    503: "api_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
+    400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
+    404: "not_found_error", 408: "timeout_error", 409: "conflict_error", 413: "request_too_large", 429: "rate_limit_error",
+    500: "api_error", 503: "api_error", 504: "timeout_error", 529: "overloaded_error",
+}  # fmt: skip
 """The `error.type` of each status that a fault `http_NNN` can name."""
 
 LOST = {
@@ -38,7 +28,6 @@ LOST = {
     "drop_body": "the connection is closed in the middle of the answer's body",
     "hang": "no answer ever comes",
 }
-STREAMED = {"stream_error": "an `error` event in the middle of a stream; the status was 200"}
 ODD = {
     "refusal": "stop_reason refusal",
     "max_tokens": "stop_reason max_tokens, the text cut in the middle",
@@ -61,7 +50,7 @@ DAMAGED = {
 UNCOUNTED = {"null_usage": "a usage whose numbers are null", "negative_usage": "a usage whose numbers are negative"}
 """A right answer that does not say what it cost."""
 BATCHED = {"expired": "the request expired in its batch", "canceled": "the request was canceled in its batch"}
-FAULTS = {f"http_{status}" for status in ERRORS}.union(LOST, STREAMED, ODD, DAMAGED, UNCOUNTED, BATCHED)
+FAULTS = {f"http_{status}" for status in ERRORS}.union(LOST, ODD, DAMAGED, UNCOUNTED, BATCHED)
 
 
 @dataclass(frozen=True)
@@ -102,32 +91,24 @@ class Reply:
         return int(self.fault[5:]) if self.fault.startswith("http_") else 200
 
 
-def model(
-    name: str,
-    *,
-    structured: bool = True,
-    thinking: Sequence[str] = ("adaptive", "disabled"),
-    effort: bool = True,
-    batch: bool = True,
-) -> Json:
-    """One entry of `GET /v1/models`, with every capability that the SDK's type requires."""
+def supported(answer: bool) -> Json:
+    return {"supported": answer}
 
-    def supported(answer: bool) -> Json:
-        return {"supported": answer}
+
+def model(
+    name: str, *, structured: bool = True, thinking: Sequence[str] = ("adaptive", "disabled"), effort: bool = True
+) -> Json:
+    """The description of a model at `/v1/models`, with every capability that the SDK's type requires."""
 
     levels = ("low", "medium", "high", "xhigh", "max")
-    kinds = ("adaptive", "between_tools", "disabled", "enabled")
+    kinds = {kind: supported(kind in thinking) for kind in ("adaptive", "between_tools", "disabled", "enabled")}
     capabilities = {
-        **{key: supported(True) for key in ("citations", "code_execution", "image_input", "pdf_input")},
-        "batch": supported(batch),
-        "context_management": {"supported": False},
+        **{key: supported(True) for key in ("batch", "citations", "code_execution", "image_input", "pdf_input")},
+        "context_management": supported(False),
         "effort": {"supported": effort, **{level: supported(effort) for level in levels}},
-        "server_tools": {"supported": False, "code_execution": supported(False), "web_search": supported(False)},
+        "server_tools": {**supported(False), "code_execution": supported(False), "web_search": supported(False)},
         "structured_outputs": supported(structured),
-        "thinking": {
-            "supported": set(thinking) > {"disabled"},
-            "types": {kind: supported(kind in thinking) for kind in kinds},
-        },
+        "thinking": {**supported("adaptive" in thinking), "types": kinds},
     }
     dates = {"created_at": "2026-06-01T00:00:00Z", "deprecated_at": None, "retires_at": None}
     sizes = {"max_input_tokens": 200_000, "max_tokens": 64_000}
@@ -145,21 +126,18 @@ class Script:
 
     Attributes:
         delay: seconds before an answer to POST /v1/messages begins, or a range of which each attempt gets its part.
-        event_delay: seconds between the events of a stream.
         faults: share of attempts for each fault; which ones depends on the seed, the text and the attempt, on no order.
         queue: replies, or names of faults, for the next attempts at messages in turn; the rule and the shares come after.
         rule: asked for every request, messages or not; `None` leaves it to the shares.
         answers: (text, schema) to values laid over the filled ones.
         retry_after: seconds in the header of 429 and 529; `retry_after_ms` says it in milliseconds instead.
-        rate: requests a second for POST /v1/messages; beyond it, and `burst`, 429.
         cache_minimum: tokens below which a prefix with `cache_control` is silently not cached.
-        batch_seconds: how long a batch is processed; `cancel_seconds`: how long it takes to cancel one.
+        batch_seconds: how long a batch is processed.
         keep: whether requests are kept with body and headers, or only counted.
         works_on: whether a request whose client has left is answered, and charged, all the same.
     """
 
     delay: float | tuple[float, float] = 0.0
-    event_delay: float = 0.0
     seed: int = 0
     faults: Mapping[str, float] = field(default_factory=dict)
     queue: Sequence[Reply | str] = ()
@@ -167,15 +145,9 @@ class Script:
     answers: Callable[[str, Json], Mapping[str, Json] | None] | None = None
     retry_after: float | None = None
     retry_after_ms: bool = False
-    rate: float | None = None
-    burst: float = 1
     models: Sequence[Json] = field(default_factory=usual_models)
     cache_minimum: int = 0
-    max_body_bytes: int = 32 * 1024 * 1024
     batch_seconds: float = 0.0
-    cancel_seconds: float = 0.0
-    max_batch_requests: int = 100_000
-    max_batch_bytes: int = 256 * 1024 * 1024
     keep: bool = True
     works_on: bool = False
 
@@ -283,10 +255,7 @@ def problem(body: Json, models: Mapping[str, Json]) -> tuple[int, str] | None:
     if schema is not None and not able["structured_outputs"]["supported"]:
         return 400, "output_config.format: not supported by this model"
     if any(one.get("additionalProperties") is not False for one in objects(schema)):
-        return (
-            400,
-            "output_config.format.schema: for 'object' type, 'additionalProperties' must be explicitly set to false",
-        )
+        return 400, "output_config.format.schema: 'additionalProperties' must be explicitly set to false"
     return None
 
 
@@ -390,17 +359,10 @@ def message(script: Script, ask: Ask, reply: Reply) -> Json:
         "output_tokens_details": {"thinking_tokens": thought},
         "service_tier": "batch" if ask.batch else "standard",
     }
-    return {
-        "id": f"msg_{number('message', ask.text, ask.attempt):016x}",
-        "type": "message",
-        "role": "assistant",
-        "model": ask.body["model"],
-        "content": content,
-        "stop_reason": stop,
-        "stop_sequence": None,
-        "stop_details": details,
-        "usage": usage,
-    }
+    name = f"msg_{number('message', ask.text, ask.attempt):016x}"
+    ending = {"stop_reason": stop, "stop_sequence": None, "stop_details": details}
+    fixed = {"id": name, "type": "message", "role": "assistant"}
+    return {**fixed, "model": ask.body["model"], "content": content, **ending, "usage": usage}
 
 
 def without_usage(message: Json, fault: str) -> Json:
@@ -415,12 +377,8 @@ def without_usage(message: Json, fault: str) -> Json:
 
 def damaged(body: bytes, fault: str) -> bytes:
     """The body as it is sent."""
-    changed = {
-        "cut": body[: len(body) // 2],
-        "not_utf8": b"\xff\xfe" + body,
-        "html": b"<html><body>Please log in</body></html>",
-        "blank": b"",
-    }
+    html = b"<html><body>Please log in</body></html>"
+    changed = {"cut": body[: len(body) // 2], "not_utf8": b"\xff\xfe" + body, "html": html, "blank": b""}
     return changed.get(fault, body)
 
 

@@ -1,15 +1,16 @@
 """Random seeds v1, and rows for them, as several tests use them.
 
-Formulas are written from the top down, so that each is well typed: what is wanted is known before how it is made.
+Formulas are written from the top down, so that each is well typed: a grammar says what a number or a condition is made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import SimpleNamespace
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
-from formulaseed.testing.formulas import Chooser
+from formulaseed.testing.formulas import Chooser, integers_below
 from hypothesis import strategies as st
 
 Json = dict[str, Any]
@@ -22,164 +23,119 @@ FIELDS: list[Json] = [
     {"name": "flag", "type": "boolean"},
     {"name": "cool", "type": "integer", "description": "Hides the metadata of the same name"},
 ]
-_ROW_NUMBERS = ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool")
 _NAMES = [
     "a", "b", "n_mild", "SCORE", "n_extractions", "a_sum", "a_count", "SCORE_MAX", "e", "extraction", "rows", "verdict",
 ]  # fmt: skip
-_VARIABLES = ("e", "e", "e", "r", "x", "review", "a")
+WORDS: dict[str, tuple[str, ...]] = {
+    "kind": KINDS, "loop": ("e", "e", "e", "r", "x", "review", "a"), "order": ("<", ">=", "!=", "=="), "is": ("==", "!="),
+    "field": ("n", "x", "cool", "stars", "review_stars", "useful", "review_useful", "funny", "year", "review_cool"),
+    "extreme": ("max", "min"), "word": ("and", "or"), "year": ("2020", "2023"), "in": ("in", "not in"),
+    "sure": ("+", "-", "*"), "risky": ("+", "-", "*", "/", "//", "%"), "root": ("log", "sqrt"),
+    "function": ("abs", "sqrt", "round", "float"), "literal": ("0", "1", "2", "3", "0.5", "-1", "1"),
+    "outside": ("context.review_count", "param.P", "len(extractions)", "{earlier}"),
+    "default": ("0", "-1", "2.5", "{earlier}"), "any reviews": ("extractions", "len(extractions) > 0", "len(extractions)!=0"),
+}  # fmt: skip
+"""What may stand for a name in braces."""
+PLAIN = {
+    "row": ("{e}['{field}']", '{e}["{field}"]', "{literal}", "{outside}"),
+    "row test": (
+        "{e}['kind'] {is} '{kind}'", "{e}['kind'] {in} ['{kind}', 'none']", "{e}['flag']", "{e}['year'] {order} {year}",
+        "2020 <= {e}['year'] < 2024",
+    ),
+    "number": ("1", "2", "0.5", "param.P", "context.stars", "{earlier}", "{earlier}"),
+    "test": ("extractions", "not extractions", "{flag}", "{number} > 1"),
+}  # fmt: skip
+"""The forms of a number and of a condition, for each review and for the restaurant, which end a formula."""
+DEEP = {
+    "row": (
+        "({row} {operator} {row})", "({row} if {row test} else {row})", "{extreme}({row}, {row})", "abs({row})",
+        "int({row test})", "{rooted}",
+    ),
+    "row test": ("{row} {order} {row}", "({row test} {word} {row test})", "(not {row test})"),
+    "number": (
+        "{aggregate}", "{aggregate}", "({number} {risky} {number})", "({number} if {test} else {number})",
+        "({number} {word} {number})", "{extreme}({number}, {number})", "{function}({number})",
+        "({number} / len(extractions) if extractions else {number})", "-{number}",
+    ),
+    "test": (
+        "{number} {order} {number}", "0 < {number} <= {number}", "{any or all}", "({test} {word} {test})", "(not {test})",
+    ),
+}  # fmt: skip
+"""The forms with parts of a lower level."""
+AGGREGATES = (
+    "len(extractions)", "sum(1 {over})", "sum(1 {over})", "sum({row test} {over})", "len([{e} {over}])", "sum({row} {over})",
+    "sum([{row} {over}])", "{extreme}(({row} {over}), default={default})", "{extreme}([{row} {over}], default={default})",
+    "{extreme}([{row} {over}] or [{default}])", "({extreme}({row} {over}) if {some} else {default})",
+    "({default} if not ({some}) else {extreme}({row} {over}))",
+)  # fmt: skip
+SHARED = (
+    "{e}['useful'] > 0", "0 < {e}['useful']", "{e}['useful'] != 0", "0 < {e}['stars'] < 10", "{e}['stars'] > 1",
+    "{first} > 1", "{e}['kind'] == 'mild'", "1 / {e}['useful'] > 0.5", "10 % {e}['useful'] > 0.5", "7 // {e}['useful'] > 1",
+    "log({e}['useful']) > 0.5", "sqrt({e}['n']) > 0.5", "{e}['useful'] / {first} > 1", "{e}['useful'] + {e}['stars'] > 2",
+)  # fmt: skip
+"""Conditions of which a seed has a few in several loops: some guard others, which can fail."""
 
 
 class Formulas(Chooser):
-    """Writes formulas over the steps so far; those named `safe` cannot fail."""
+    """Writes formulas over the steps so far."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         super().__init__(draw)
         self.numbers: list[str] = []
         self.flags: list[str] = []
+        self.shared = draw(st.lists(st.sampled_from(SHARED), min_size=1, max_size=4, unique=True))
 
-    def one_of(self, *choices: Any) -> Any:
-        return self.choose(choices)
+    def write(self, kind: str, depth: int, scope: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return a formula of a kind; `scope` has the forms that some names stand for."""
+        is_plain = depth <= 0 or (kind.startswith("row") and self.one_in(2))
+        return self.fill(self.choose(PLAIN[kind] if is_plain else DEEP[kind]), depth - 1, scope)
 
-    # --- for each review
+    def fill(self, form: str, depth: int, scope: Mapping[str, str]) -> str:
+        return re.sub(r"\{([\w ]+)\}", lambda match: self.part(match[1], depth, scope), form)
 
-    def field(self, loop: str, name: str) -> str:
-        quote = self.one_of("'", '"')
-        return f"{loop}[{quote}{name}{quote}]"
+    def part(self, name: str, depth: int, scope: Mapping[str, str]) -> str:
+        numbers = [number for number in self.numbers if number != scope.get("e")] or ["2"]
+        match name:
+            case "aggregate":
+                return self.aggregate(AGGREGATES, 1)
+            case "any or all":
+                return self.aggregate(("any({row test} {over})", "all({row test} {over})"), 1, is_safe=True)
+            case "earlier":
+                return self.choose(numbers)
+            case "first":
+                return numbers[0]
+            case "flag":
+                return self.choose(self.flags or ["extractions"])
+            case _ if name in PLAIN:
+                return self.write(name, depth, scope)
+        return self.fill(scope.get(name) or self.choose(WORDS[name]), depth, scope)
 
-    def row_number(self, loop: str, depth: int, safe: bool) -> str:
-        plain: list[Callable[[], str]] = [
-            lambda: self.field(loop, self.one_of(*_ROW_NUMBERS)),
-            lambda: self.field(loop, self.one_of(*_ROW_NUMBERS)),
-            lambda: self.one_of("0", "1", "2", "3", "0.5", "-1", "1"),
-            lambda: self.one_of("context.review_count", "param.P", "len(extractions)", *self.named(self.numbers, loop)),
-        ]
-        if depth <= 0:
-            return str(self.one_of(*plain)())
-        number = lambda: self.row_number(loop, depth - 1, safe)  # noqa: E731
-        condition = lambda: self.row_condition(loop, depth - 1, safe)  # noqa: E731
-        operator = self.one_of("+", "-", "*", *(() if safe else ("/", "//", "%")))
-        larger: list[Callable[[], str]] = [
-            lambda: f"({number()} {operator} {number()})",
-            lambda: f"({number()} if {condition()} else {number()})",
-            lambda: f"{self.one_of('max', 'min')}({number()}, {number()})",
-            lambda: f"abs({number()})",
-            lambda: f"int({condition()})",
-            lambda: number() if safe else f"{self.one_of('log', 'sqrt')}({number()})",
-        ]
-        return str(self.one_of(*plain, *larger)())
-
-    def row_condition(self, loop: str, depth: int, safe: bool) -> str:
-        kind = self.field(loop, "kind")
-        plain: list[Callable[[], str]] = [
-            lambda: f"{kind} {self.one_of('==', '!=')} '{self.one_of(*KINDS)}'",
-            lambda: f"{kind} {self.one_of('in', 'not in')} ['{self.one_of(*KINDS)}', 'none']",
-            lambda: self.field(loop, "flag"),
-            lambda: f"{self.field(loop, 'year')} {self.one_of('>=', '<', '==', '!=')} {self.one_of('2020', '2023')}",
-            lambda: f"2020 <= {self.field(loop, 'year')} < 2024",
-        ]
-        if depth <= 0:
-            return str(self.one_of(*plain)())
-        number = lambda: self.row_number(loop, depth - 1, safe)  # noqa: E731
-        condition = lambda: self.row_condition(loop, depth - 1, safe)  # noqa: E731
-        larger: list[Callable[[], str]] = [
-            lambda: f"{number()} {self.one_of('<', '>=', '!=', '==')} {number()}",
-            lambda: f"({condition()} {self.one_of('and', 'or')} {condition()})",
-            lambda: f"(not {condition()})",
-        ]
-        return str(self.one_of(*plain, *larger)())
-
-    def named(self, names: list[str], loop: str | None = None) -> list[str]:
-        return [name for name in names if name != loop]
-
-    # --- for the restaurant
-
-    def loop(self, element: str, conditions: int, depth: int, safe: bool) -> tuple[str, str]:
-        """`element for e in extractions if …`, and its conditions alone."""
-        variable = self.one_of(*_VARIABLES)
-        written = {"1": "1", "e": variable}.get(element, "")
-        if element == "number":
-            written = self.row_number(variable, depth, safe)
-        elif element == "condition":
-            written = self.row_condition(variable, depth, safe)
-        tests = "".join(f" if {self.row_condition(variable, depth, safe)}" for _ in range(conditions))
-        return f"{written} for {variable} in extractions{tests}", f"for {variable} in extractions{tests}"
-
-    def aggregate(self, depth: int) -> str:
-        safe = self.one_of(True, False, True)
-        tests = self.one_of(0, 1, 1, 2)
-        form = self.one_of("count", "count", "sum", "sum", "flags", "len", "list", "extreme", "guarded")
-        if form == "len":
-            return "len(extractions)"
-        if form == "count":
-            return f"sum({self.loop('1', tests, depth, safe)[0]})"
-        if form == "flags":
-            return f"sum({self.loop('condition', tests, depth, safe)[0]})"
-        if form == "list":
-            return f"len([{self.loop('e', tests, depth, safe)[0]}])"
-        over, where = self.loop("number", tests, depth, safe)
-        if form == "sum":
-            return f"sum({self.one_of('{}', '[{}]').format(over)})"
-        name = self.one_of("max", "min")
-        if form == "extreme":
-            default = self.one_of("0", "-1", "2.5", *self.numbers[-1:])
-            return str(self.one_of(
-                f"{name}(({over}), default={default})", f"{name}([{over}], default={default})", f"{name}([{over}] or [{default}])"
-            ))  # fmt: skip
-        guard = (
-            f"len([1 {where}]) > 0"
-            if tests
-            else self.one_of("extractions", "len(extractions) > 0", "len(extractions)!=0")
-        )
-        other = self.one_of("0", "-2", *self.numbers[-1:])
-        if self.one_of(True, False):
-            return f"({name}({over}) if {guard} else {other})"
-        return f"({other} if not ({guard}) else {name}({over}))"
-
-    def number(self, depth: int) -> str:
-        if depth <= 0:
-            return str(self.one_of("1", "2", "0.5", "param.P", "context.stars", *self.numbers, *self.numbers))
-        number = lambda: self.number(depth - 1)  # noqa: E731
-        condition = lambda: self.condition(depth - 1)  # noqa: E731
-        forms: list[Callable[[], str]] = [
-            lambda: self.aggregate(1),
-            lambda: self.aggregate(1),
-            lambda: f"({number()} {self.one_of('+', '-', '*', '/', '//', '%')} {number()})",
-            lambda: f"({number()} if {condition()} else {number()})",
-            lambda: f"({number()} {self.one_of('and', 'or')} {number()})",
-            lambda: f"{self.one_of('max', 'min')}({number()}, {number()})",
-            lambda: f"{self.one_of('abs', 'sqrt', 'round', 'float')}({number()})",
-            lambda: f"({number()} / len(extractions) if extractions else {number()})",
-            lambda: f"-{number()}",
-        ]
-        return str(self.one_of(*forms)())
-
-    def condition(self, depth: int) -> str:
-        if depth <= 0:
-            return str(self.one_of("extractions", "not extractions", *self.flags, f"{self.number(0)} > 1"))
-        condition = lambda: self.condition(depth - 1)  # noqa: E731
-        forms: list[Callable[[], str]] = [
-            lambda: f"{self.number(depth - 1)} {self.one_of('<', '>=', '==', '!=')} {self.number(depth - 1)}",
-            lambda: f"0 < {self.number(depth - 1)} <= {self.number(depth - 1)}",
-            lambda: f"{self.one_of('any', 'all')}({self.loop('condition', self.one_of(0, 0, 1), 1, True)[0]})",
-            lambda: f"({condition()} {self.one_of('and', 'or')} {condition()})",
-            lambda: f"(not {condition()})",
-        ]
-        return str(self.one_of(*forms)())
+    def aggregate(self, forms: Sequence[str], depth: int, *, is_safe: bool = False) -> str:
+        """Return an aggregate over the reviews, which cannot fail if it is safe."""
+        is_safe = is_safe or self.choose((True, False, True))
+        scope = {"e": self.choose(WORDS["loop"]), "operator": "{sure}" if is_safe else "{risky}"}
+        scope["rooted"] = "{row}" if is_safe else "{root}({row})"
+        if not is_safe and self.one_in(2):
+            shared = self.draw(st.permutations(self.shared))[: 1 + self.draw(integers_below(len(self.shared)))]
+            tests = [" and ".join(self.fill(condition, 0, scope) for condition in shared)]
+        else:
+            tests = [self.write("row test", depth, scope) for _ in range(self.choose((0, 1, 1, 2)))]
+        scope["over"] = f"for {scope['e']} in extractions" + "".join(f" if {test}" for test in tests)
+        scope["some"] = f"len([1 {scope['over']}]) > 0" if tests else "{any reviews}"
+        return self.fill(self.choose(forms), depth, scope)
 
     def step(self, name: str) -> str:
-        kind = self.one_of("aggregate", "number", "number", "number", "flag", "text")
+        """Return a step's formula, and let later ones use the step."""
+        kind = self.choose(("aggregate", "number", "number", "number", "flag", "text"))
         if kind == "flag":
-            formula = (self.one_of(True, False) and self.condition(2)) or f"{self.number(1)} < {self.number(1)}"
-            formula = formula if formula not in ("extractions",) else "not extractions"
-            formula = f"not (not {formula})" if "extractions and" in formula or "extractions or" in formula else formula
-            formula = f"True if {formula} else False"
+            condition = self.write("test", 2) if self.one_in(2) else self.fill("{number} < {number}", 1, {})
             self.flags.append(name)
-        elif kind == "text":
-            formula = f"'low' if {self.condition(2)} else ('mid' if {self.number(1)} > 2 else 'high')"
-        else:
-            formula = self.aggregate(2) if kind == "aggregate" else self.number(3)
-            self.numbers.append(name)
-        return str(formula)
+            return f"True if {condition} else False"
+        if kind == "text":
+            return self.fill("'low' if {test} else ('mid' if {number} > 2 else 'high')", 2, {})
+        formula = self.aggregate(AGGREGATES, 2) if kind == "aggregate" else self.write("number", 3)
+        self.numbers.append(name)
+        return formula
 
 
 @st.composite
@@ -187,13 +143,12 @@ def v1_seeds(draw: st.DrawFn, *, max_steps: int = 5) -> Json:
     """Seeds v1 that can be evaluated, though not for all rows."""
     formulas = Formulas(draw)
     names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=max_steps, unique=True))
-    steps = [{"name": name, "formula": formulas.step(name)} for name in names]
     return {
         "task_name": "Older",
         "parameters": {"P": {"type": "integer", "default": 2}},
         "extraction_fields": FIELDS,
         "extraction_prompt": "{review_text}",
-        "compute_dag": steps,
+        "compute_dag": [{"name": name, "formula": formulas.step(name)} for name in names],
         "output_fields": names,
     }
 

@@ -18,6 +18,7 @@ G1A = ROOT / "tasks" / "g1a_v2" / "seed.json"
 ROWS = EXAMPLES / "rows-g1a_v2.jsonl"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [(), ("--version",), ("check", G1A), ("evaluate", G1A, "--rows", ROWS), ("chekc",), ("check", "absent.json"),

@@ -177,9 +177,8 @@ def describe_outcomes(values: Mapping[str, object]) -> dict[str, Outcome]:
 
 
 def remove_steps(seed: Json, names: Sequence[str]) -> Json:
-    """Return the seed without some steps; its output is the last of the others."""
-    steps = [step for step in seed["compute"] if step["name"] not in names]
-    return {**seed, "compute": steps, "output": [step["name"] for step in steps if step["op"] != "define_filter"][-1:]}
+    """Return the seed without some steps, none of which is its output."""
+    return {**seed, "compute": [step for step in seed["compute"] if step["name"] not in names]}
 
 
 def exact(tree: Any) -> Any:

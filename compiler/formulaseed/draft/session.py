@@ -208,8 +208,8 @@ def _format_parts(checked: CheckedDraft) -> Iterator[str]:
 def repair_values(best: CheckedDraft, task: Task, rejected: RepairAttempt | None) -> dict[str, Json]:
     """Return the values in the prompt of a repair of `best`; `rejected` is the last repair if it was not accepted.
 
-    They are the sentences and diagnostics of its problems, the parts of the draft, and the rejected repair with its
-    problems.
+    They are the sentences and diagnostics of its problems, the parts of the draft, and under `rejected` the rejected
+    repair with its problems. Without one there is no such key.
     """
     draft = best.draft
     sentences = number_sentences(task, _find_needed_sentences(best))

@@ -182,7 +182,8 @@ _FAULT_BY_STOP_REASON = {
 def parse_answer(message: Any, request_id: str = "", max_usage: Usage = _NO_USAGE) -> Answer:
     """Return the answer in a message of the API, which is JSON as bytes, or already parsed.
 
-    The usage is `max_usage` if the message states none in numbers. Raises `ValueError` if the value is not a message.
+    If the message's `usage` has no numbers, that of the answer is `max_usage`, and the answer `is_bound`. Raises
+    `ValueError` for a value that is not a message, such as one without `usage`.
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message

@@ -31,9 +31,10 @@ _PATTERNS = (
 
 
 def build_restaurant_reference(program: nodes.Program | None = None) -> Reference:
-    """Return the reference of the restaurant domain; with a `program`, a checked seed, also its fields and parameters.
+    """Return the reference of the restaurant domain; with a `program`, a checked seed, also what the seed declares.
 
-    A seed without fields or parameters adds no entity for these.
+    These are fields, parameters, and further inputs of `context` and `meta`. A seed without fields or parameters adds no
+    entity for these.
     """
     entities: list[Entity] = []
     description = _DESCRIPTION

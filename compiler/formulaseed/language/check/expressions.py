@@ -368,8 +368,7 @@ class ExpressionChecker(ComparisonChecker):
     def _build_call(self, function: Function, arguments: list[Expr], span: Span, facts: Facts) -> Expr:
         """Return a call of checked arguments; without arguments the function's value of an empty list.
 
-        A function that stands for an operator becomes the operations between the arguments, from left to right, up to the
-        first with an error.
+        A function that stands for an operator becomes operations between the arguments, up to the first with an error.
         """
         if not arguments:
             return build_literal(function.empty_value, span)
@@ -380,7 +379,8 @@ class ExpressionChecker(ComparisonChecker):
             total = self._build_operation(OPERATORS[function.folds], [total, argument], span, facts)
             if total.info.ty.is_error:
                 break
-        return total
+        # the text of a single argument needs a number, too, when it is read again
+        return typed.Unary("+", total, total.info) if isinstance(total, typed.Present) else total
 
     def _check_argument(self, function: Function, argument: Expr, facts: Facts) -> Expr:
         """Return an argument, not null, of a type that the function takes. Reports others, and returns an error."""

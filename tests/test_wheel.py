@@ -204,6 +204,25 @@ def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return new_environment(tmp_path_factory.mktemp("base") / "environment", wheel, "", *CONSTRAINTS)
 
 
+@needs_registry
+@pytest.mark.parametrize("tool", ["pip", "uvx"])
+def test_what_the_readme_says_installs_it(tool: str, tmp_path: Path) -> None:
+    """`pip install .` and `uvx --from . formulaseed demo`, without an extra; pip's index is also that of uv."""
+    assert "pip install .\nuvx --from . formulaseed demo\n" in (ROOT / "README.md").read_text(encoding="utf-8")
+    requirement = ROOT if tool == "pip" else "uv"
+    python = new_environment(tmp_path / "environment", requirement, "", *CONSTRAINTS)
+    command: list[object] = [python.parent / "formulaseed"]
+    if tool == "uvx":
+        command = [python.parent / "uvx", "--python", sys.executable, "--from", ".", "formulaseed"]
+    settings = {"UV_FIND_LINKS": "PIP_FIND_LINKS", "SSL_CERT_FILE": "PIP_CERT", "UV_DEFAULT_INDEX": "PIP_INDEX_URL"}
+    given = {name: os.environ[source] for name, source in settings.items() if os.environ.get(source)}
+    done = call(*command, "demo", "--out", tmp_path / "demo", cwd=ROOT, UV_CACHE_DIR=str(tmp_path / "cache"), **given)
+    if "Failed to fetch" in done.stderr:
+        pytest.skip("uv reaches no registry")
+    assert done.returncode == 0, done.stderr
+    assert "no network, no model" in done.stdout
+
+
 def test_every_extra_has_a_use() -> None:
     """All but those for this repository; `make` installs `mutation` beside `dev`."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Union, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.documents import dump_json, is_of_kind, portable_path, read_source, read_text
@@ -28,7 +28,7 @@ from formulaseed.requests.kind import BENCHMARK_KIND
 from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
-from formulaseed.seed.read.sections import VERSION_KEY_PAIRS, is_v1
+from formulaseed.seed.sections import section
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
 
@@ -48,40 +48,21 @@ _JSON_LINES_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 _REFERENCE_FILE = "formula_reference.json"  # a file of rules uses the reference of this name in its folder
 
 
-def _section(key: str) -> property:
-    """Return a property: a section of a seed as JSON values, empty if the seed leaves it out.
-
-    Reading the property raises `AttributeError` if the seed is of the version that does not have the key.
-    """
-
-    def read(seed: FormulaSeed) -> Any:
-        data = cast(dict[str, Any], seed.data)
-        if key in data:
-            return data[key]
-        for v1_key, v2_key in VERSION_KEY_PAIRS:
-            own_key = v1_key if is_v1(data) else v2_key
-            if key in (v1_key, v2_key) and key != own_key:
-                raise AttributeError(f"the seed {seed.task_name} has no `{key}`; its version of seeds has `{own_key}`")
-        return {} if key == "filter" else [] if key == "filter_keywords" else ""
-
-    return property(read, doc=f"The section `{key}` of the seed, as JSON values.")
-
-
 class FormulaSeed(Compilable[nodes.Program]):
     """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes.
 
     The sections of its JSON are attributes: `filter`, `extract`, `compute` and `output`, or those of a seed v1.
     """
 
-    filter = _section("filter")
-    extract = _section("extract")
-    compute = _section("compute")
-    output = _section("output")
-    filter_keywords = _section("filter_keywords")
-    extraction_fields = _section("extraction_fields")
-    extraction_prompt = _section("extraction_prompt")
-    compute_dag = _section("compute_dag")
-    output_fields = _section("output_fields")
+    filter = section("filter")
+    extract = section("extract")
+    compute = section("compute")
+    output = section("output")
+    filter_keywords = section("filter_keywords")
+    extraction_fields = section("extraction_fields")
+    extraction_prompt = section("extraction_prompt")
+    compute_dag = section("compute_dag")
+    output_fields = section("output_fields")
 
     _repr_html_: ClassVar[Callable[[FormulaSeed], str] | None] = None
     """Return the HTML that a notebook shows; set by the package, since pages are made by a layer above."""

@@ -344,8 +344,11 @@ def test_failures_are_listed_with_their_places() -> None:
         ({"seed": "nowhere.json"}, DataError, "cannot read nowhere.json"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_our_error(options: dict[str, Any], kind: type[Exception], reason: str) -> None:
+def test_what_cannot_be_done_is_our_error(
+    options: dict[str, Any], kind: type[Exception], reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Before anything is extracted; the same for both functions."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "test-key")
     options = {"seed": tiny_seed(), "contexts": [place("a")], **options}
     seed, contexts_ = options.pop("seed"), options.pop("contexts")
     for function in (formulaseed.run, formulaseed.extract)[: 1 if "parameters" in options else 2]:

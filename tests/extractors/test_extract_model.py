@@ -94,6 +94,7 @@ def test_only_what_is_stored_needs_no_credentials(kitchen: Kitchen, monkeypatch:
     given = restaurants(1, 2)
     first = formulaseed.run(seed(), given, extractor=asker)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "")
     assert formulaseed.run(seed(), given, extractor=asker) == first
     for more in (restaurants(2, 2), [restaurant("new", "Never asked about")]):
         with pytest.raises(NotReady, match="finds no credentials"):

@@ -34,7 +34,7 @@ def test_a_dry_run_counts_calls_exactly_and_bounds_the_cost(kitchen: Kitchen, se
     given = seed(filter={"keywords": ["soup"]}, extract={"fields": [MOOD], "passes": passes})
     first = [restaurant("a", "soup one", "soup one", "tea", "soup two"), restaurant("b", "only tea")]
     kitchen.prepare([*first, restaurant("c", *(f"soup {n} " * 30 for n in range(50)))], given)
-    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="").expect(0).out
+    reported = kitchen.run("--dry-run", "--on-error", "skip", ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="").expect(0).out
     assert f"3 restaurants with 53 reviews to extract in {passes} pass" in reported
     assert f"calls to make: {52 * passes}\n" in reported
     assert server.seen(False)["paths"] == {}

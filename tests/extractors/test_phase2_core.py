@@ -252,8 +252,10 @@ def test_what_is_no_message_is_reported() -> None:
     content = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "{"}, {"type": "text", "text": "}"}]
     whole = {"content": content, "stop_reason": "end_turn", "usage": usage}
     assert parse_answer(json.dumps(whole).encode(), "req") == Answer("{}", "end_turn", Usage(1, 0, 0, 2), "req")
-    objects = ({**whole, "usage": None}, {**whole, "content": [{"type": "text"}]})
-    for wrong in (b"", b"{}", b"[]", b'"x"', b"\xff", *objects):
+    assert parse_answer({**whole, "usage": None}, max_usage=Usage(1)) == Answer(
+        "{}", "end_turn", Usage(1), is_bound=True
+    )
+    for wrong in (b"", b"{}", b"[]", b'"x"', b"\xff", {**whole, "content": [{"type": "text"}]}):
         with pytest.raises(ValueError, match="not a message"):
             parse_answer(wrong)
 

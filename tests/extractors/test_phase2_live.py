@@ -255,7 +255,9 @@ def listed(folder: Path) -> dict[str, int]:
 def test_without_credentials_nothing_is_read_or_written(kitchen: Kitchen, options: Any, config: str) -> None:
     """One line that names the variable, exit status 2: before the input, which is not even there, and before the store."""
     folder = config and str(kitchen.folder / config)
-    done = kitchen.run(*options, ANTHROPIC_API_KEY="", ANTHROPIC_CONFIG_DIR=folder).expect(2, out="")
+    done = kitchen.run(*options, ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="", ANTHROPIC_CONFIG_DIR=folder).expect(
+        2, out=""
+    )
     assert re.fullmatch(KEY_IS_MISSING, done.err), done.err
     assert [*kitchen.folder.iterdir()] == []
 
@@ -306,9 +308,9 @@ def test_without_the_package_the_extra_is_named(kitchen: Kitchen, monkeypatch: p
 def test_without_credentials_what_is_stored_is_given_out(kitchen: Kitchen, server: Loopback) -> None:
     """A rerun needs no key; of a pipe, which is read once, what is not stored is reported when it comes."""
     first = kitchen.prepare([restaurant("a", "soup")]).run().expect(0)
-    kitchen.run(ANTHROPIC_API_KEY="").expect(0, out=first.out)
+    kitchen.run(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="").expect(0, out=first.out)
     kitchen.prepare([restaurant("a", "soup"), restaurant("b", "new soup")])
-    done = kitchen.run_piped(ANTHROPIC_API_KEY="")
+    done = kitchen.run_piped(ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="")
     done.expect(3, "stopped: the Anthropic client finds no credentials")
     assert done.by_id()["a"]["output"]["N"] == 1
 
@@ -363,11 +365,14 @@ def test_a_model_is_asked_for_what_it_knows(
     assert ("effort" in body["output_config"], body.get("thinking")) == (has_effort, thinking)
 
 
-def test_a_model_without_structured_answers_is_not_asked(kitchen: Kitchen, server: Loopback) -> None:
-    server.reset(models=[model("plain", structured=False)])
-    message = "stopped: the model plain does not support structured output; choose another --model"
-    kitchen.prepare(restaurants(2, 3)).run("--model", "plain").expect(3, message)
-    assert server.seen(False)["paths"].get(MESSAGES) is None
+def test_a_model_without_structured_answers_finds_the_schema_in_the_prompt(kitchen: Kitchen, server: Loopback) -> None:
+    server.reset(
+        models=[model("plain", structured=False)], rule=lambda ask: Reply(text='```json\n{"mood": "good"}\n```')
+    )
+    kitchen.prepare(restaurants(2, 3)).run("--model", "plain").expect(0)
+    for message in server.messages:
+        assert "format" not in message.body.get("output_config", {})
+        assert "Answer with one JSON object of this schema" in message.body["system"][0]["text"]
 
 
 def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server: Loopback) -> None:

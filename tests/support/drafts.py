@@ -136,7 +136,7 @@ def replies(*answers: object) -> list[Reply | str]:
 
 def draft(server: Loopback | None, *arguments: object, task: Path = TASK) -> Outcome:
     """Run `formulaseed draft` in this process, since importing the SDK takes a second. No server is reached if it is None."""
-    url = server.url if server is not None else "http://127.0.0.1:9"
+    url = server.url if server is not None else ""
     return command("draft", task, *arguments, env={"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}, cwd=Path.cwd())
 
 

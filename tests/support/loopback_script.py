@@ -44,10 +44,13 @@ DAMAGED = {
     "not_utf8": "a body of other bytes than UTF-8",
     "html": "a page in place of the message",
     "blank": "an empty body",
-    "no_usage": "a message without its usage",
 }
 """A 200 whose work is done and charged, and that is no message."""
-UNCOUNTED = {"null_usage": "a usage whose numbers are null", "negative_usage": "a usage whose numbers are negative"}
+UNCOUNTED = {
+    "null_usage": "a usage whose numbers are null",
+    "negative_usage": "a usage whose numbers are negative",
+    "no_usage": "a message without its usage",
+}
 """A right answer that does not say what it cost."""
 BATCHED = {"expired": "the request expired in its batch", "canceled": "the request was canceled in its batch"}
 FAULTS = {f"http_{status}" for status in ERRORS}.union(LOST, ODD, DAMAGED, UNCOUNTED, BATCHED)

@@ -21,7 +21,18 @@ from formulaseed.data.files import read_json, replace_file
 from formulaseed.draft.prompts import MAX_TOKENS_OF_RETRY
 from formulaseed.draft.wire import parse_json, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import EFFORTS, Answer, Attempt, Effort, ModelCall, ModelCapabilities, UnusableAnswer, Usage
+from formulaseed.llm.calls import (
+    EFFORTS,
+    Answer,
+    Attempt,
+    Effort,
+    ModelCall,
+    ModelCapabilities,
+    UnusableAnswer,
+    Usage,
+    adapt_call,
+    strip_fence,
+)
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, NotAsked
@@ -203,8 +214,6 @@ class Transcript:
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
-_SCHEMA_ERROR_WORDS = ("grammar", "schema", "output_config")
-"""The words of which one is in the API's message if it rejects a schema."""
 Ask = Callable[[str, ModelCall], Exchange]
 """A function that returns a call with its answer, or raises `FormulaSeedError`. The names of calls sort in their order."""
 
@@ -254,23 +263,19 @@ class LiveTransport:
         """
         client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._count_attempt)
         capabilities = self._capabilities = self._capabilities or await client.capabilities(call.model)
-        supported = call if capabilities.effort else replace(call, effort=None)
-        if capabilities.structured:
-            try:
-                return Exchange(call, (await client.ask(supported))[0])
-            except CallFailed as error:
-                if error.status != 400 or not any(word in str(error) for word in _SCHEMA_ERROR_WORDS):
-                    raise
-                self._notify(f"{name}: {error}; asked again with the schema in the prompt")
-                self._capabilities = replace(capabilities, structured=False)
-        # nothing is lost: the session validates every answer
-        schema = json.dumps(dict(call.schema), ensure_ascii=False)
-        instruction = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
-        answer, _ = await client.ask(replace(supported, system=call.system + instruction, schema={}))
-        text = answer.text.strip()
-        if text.startswith("```"):
-            text = text.split("\n", 1)[-1].removesuffix("```").strip()
-        return Exchange(call, replace(answer, text=text))
+        try:
+            answer, _ = await client.ask(adapt_call(call, capabilities))
+        except CallFailed as error:
+            learned = capabilities.without_refused(str(error)) if error.status == 400 else None
+            # Anthropic's own API may refuse a schema for its size, and nothing else
+            if learned is None or not (client.is_foreign or learned.structured < capabilities.structured):
+                raise
+            way = "with the schema in the prompt" if learned.structured < capabilities.structured else "without that"
+            self._notify(f"{name}: {error}; asked again {way}")
+            self._capabilities = learned
+            return await self._ask(name, call)
+        # nothing is lost without an enforced schema: the session validates every answer
+        return Exchange(call, answer if capabilities.enforces_schema else strip_fence(answer))
 
 
 def replay_answers(transcript: Transcript) -> Ask:

@@ -15,6 +15,10 @@ from formulaseed.llm.client import Client
 from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, summarize_error, translate_error
 
 
+class NoBatches(CallFailed):
+    """Raised if a server that is not Anthropic's own has no batches."""
+
+
 class BatchMayExist(CallFailed):
     """Raised if it is unknown whether the API has created a batch."""
 
@@ -25,6 +29,7 @@ _PERMANENT_ERRORS = (
     "billing_error",
 )  # fmt: skip
 _MAX_READS = 5
+_NO_SUCH_ENDPOINT = (404, 405, 501)
 _OVERLOADED = (503, 529)  # a server that is too busy has not taken the batch in
 
 
@@ -58,7 +63,7 @@ class BatchClient(Client):
         """Create a batch, which will be paid, and return its id.
 
         Raises `BatchMayExist` if the API may have created the batch; a retry could then create, and pay, a second one.
-        Raises another `CallFailed` if it has not.
+        Raises `NoBatches` if the server has none, and another `CallFailed` if the batch was not created.
         """
         requests: list[Any] = [{"custom_id": call.key, "params": build_request(call)} for call in calls]
         is_accepted = False
@@ -82,7 +87,10 @@ class BatchClient(Client):
             if is_accepted:
                 reason = summarize_error(error)
                 raise BatchMayExist(f"the API accepted a batch, and its answer cannot be read: {reason}") from None
-            raise translate_error(error) from None
+            failure = translate_error(error)
+            if failure.status in _NO_SUCH_ENDPOINT and self.is_foreign:
+                raise NoBatches("the server has no batches") from None
+            raise failure from None
 
     async def read_state(self, batch_id: str) -> BatchState:
         """Ask the API for the state of a batch. Raises `CallFailed`, with `status` 404 if there is no such batch."""

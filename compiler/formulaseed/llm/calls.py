@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,14 +25,39 @@ _FRAME_BYTES = 1_000  # an upper bound of what the API adds to a prompt
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """The optional features that a model supports; the defaults are those of current models.
+    """The optional features that a model and its server support; the defaults are those of current models.
 
-    `thinking_off` is True if thinking can be disabled, `structured` if the API can enforce a schema.
+    `thinking_off` is True if thinking can be disabled, `structured` if the API can enforce a schema, `caching` if prompts may
+    be marked for the cache. `is_stated` is False if the server states nothing, so that it may ignore what it does not know.
     """
 
     effort: bool = True
     thinking_off: bool = False
     structured: bool = True
+    caching: bool = True
+    batches: bool = True
+    is_stated: bool = True
+
+    @property
+    def enforces_schema(self) -> bool:
+        """True if an answer that the API returns is sure to have the form of the schema."""
+        return self.structured and self.is_stated
+
+    def without_refused(self, message: str) -> ModelCapabilities | None:
+        """Return the capabilities without the first feature that an error's `message` names; None if it names none."""
+        for name, words in _REFUSED_WORDS.items():
+            if getattr(self, name) and any(word in message for word in words):
+                return replace(self, **{name: False})
+        return None
+
+
+_REFUSED_WORDS = {
+    "structured": ("output_config", "output_format", "json_schema", "schema", "grammar"),
+    "caching": ("cache_control", "system"),
+    "thinking_off": ("thinking",),
+    "effort": ("output_config", "effort"),
+}
+"""The words of which one is in a server's message if it rejects a request for the feature. The first feature is tried first."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +78,8 @@ class ModelCall:
     effort: Effort | None = "low"
     thinking: Literal["disabled"] | None = None
     remark: str = ""
+    is_cached: bool = True
+    """Whether the constant part of the prompt is marked for the API's cache."""
 
     @cached_property
     def bytes(self) -> int:
@@ -82,14 +109,38 @@ def build_request(call: ModelCall) -> dict[str, Any]:
     request: dict[str, Any] = {
         "model": call.model,
         "max_tokens": call.max_tokens,
-        "system": [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}],
+        "system": call.system,
         "messages": [{"role": "user", "content": content}],
     }
+    if call.is_cached:
+        request["system"] = [{"type": "text", "text": call.system, "cache_control": {"type": "ephemeral"}}]
     if output:
         request["output_config"] = output
     if call.thinking is not None:
         request["thinking"] = {"type": call.thinking}
     return request
+
+
+def adapt_call(call: ModelCall, capabilities: ModelCapabilities) -> ModelCall:
+    """Return the call without features that the server lacks.
+
+    Unless the API is sure to enforce the schema, the prompt also contains it; the answer is validated in any case.
+    """
+    effort = call.effort if capabilities.effort else None
+    adapted = replace(call, effort=effort, is_cached=capabilities.caching)
+    if capabilities.enforces_schema:
+        return adapted
+    schema = json.dumps(dict(call.schema), ensure_ascii=False)
+    instruction = f"\nAnswer with one JSON object of this schema and nothing else:\n\n{schema}\n"
+    return replace(adapted, system=call.system + instruction, schema=call.schema if capabilities.structured else {})
+
+
+def strip_fence(answer: Answer) -> Answer:
+    """Return an answer without the Markdown fence around its text, if there is one."""
+    text = answer.text.strip()
+    if text.startswith("```"):
+        text = text.split("\n", 1)[-1].removesuffix("```").strip()
+    return replace(answer, text=text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +233,12 @@ _FAULT_BY_STOP_REASON = {
 def parse_answer(message: Any, request_id: str = "", max_usage: Usage = _NO_USAGE) -> Answer:
     """Return the answer in a message of the API, which is JSON as bytes, or already parsed.
 
-    If the message's `usage` has no numbers, that of the answer is `max_usage`, and the answer `is_bound`. Raises
-    `ValueError` for a value that is not a message, such as one without `usage`.
+    If the message states no `usage` in numbers, that of the answer is `max_usage`, and the answer `is_bound`. Raises
+    `ValueError` for a value that is not a message.
     """
     try:
         message = json.loads(message) if isinstance(message, bytes) else message
-        usage = _parse_usage(message["usage"])
+        usage = _parse_usage(message.get("usage") or {})
         return Answer(
             # models may think before they answer, so that the first block need not be a text
             text=_escape_surrogates("".join(block["text"] for block in message["content"] if block["type"] == "text")),

@@ -18,7 +18,7 @@ from typing import Any
 from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError
 from formulaseed.llm.calls import Answer, Attempt, ModelCall, ModelCapabilities, build_request, parse_answer
-from formulaseed.llm.connecting import Limits, connect, open_pools
+from formulaseed.llm.connecting import Limits, connect, is_foreign, open_pools
 from formulaseed.llm.failures import (
     CallFailed,
     DamagedAnswer,
@@ -83,6 +83,8 @@ class Client:
         self._begin = begin
         self._on_attempt = on_attempt
         self.sdk = connect(limits, self._record)
+        self.url = str(self.sdk.base_url)
+        self.is_foreign = is_foreign(self.url)
         self._sdks = [self.sdk]
         self._create_functions: Iterator[Callable[..., Any]] | None = None
 
@@ -143,7 +145,10 @@ class Client:
             raise DamagedAnswer(str(error)) from None
 
     async def capabilities(self, model: str) -> ModelCapabilities:
-        """Ask the API for the features of a model; without a usable answer within 20 s return those of current models."""
+        """Ask the API for the features of a model; without a usable answer within 20 s return those of current models.
+
+        A server that is not Anthropic's own has then stated nothing.
+        """
         try:
             async with asyncio.timeout(min(_CAPABILITIES_TIMEOUT, self.limits.deadline)):
                 model_info = await self.sdk.with_options(max_retries=2).models.retrieve(model)
@@ -152,7 +157,7 @@ class Client:
             return ModelCapabilities(*(feature.supported for feature in features))
         # the endpoint and its data are optional; if something is wrong, the calls themselves will report it
         except Exception:
-            return ModelCapabilities()
+            return ModelCapabilities(is_stated=not self.is_foreign)
 
     def _next_create_function(self) -> Callable[..., Any]:
         """Return the SDK's `create` on the next of several small pools, in turn.

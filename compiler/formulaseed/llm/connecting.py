@@ -6,8 +6,10 @@ The SDK itself finds the credentials and the base URL, in `ANTHROPIC_API_KEY` an
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from formulaseed.errors import MissingExtraError, UnreadableError, require_extra
 from formulaseed.llm.failures import CallFailed, summarize_error
@@ -35,6 +37,17 @@ class Limits:
     deadline: float = 300.0
 
 
+def is_foreign(url: str) -> bool:
+    """Return True if a base URL is not that of Anthropic's own API."""
+    return bool(url) and not (urlsplit(url).hostname or "").endswith("anthropic.com")
+
+
+def is_keyless() -> bool:
+    """Return True if the server is not Anthropic's and the user has set no key: then nobody bills the calls."""
+    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    return is_foreign(os.environ.get("ANTHROPIC_BASE_URL", "")) and not any(map(os.environ.get, keys))
+
+
 def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     """Return a client of the SDK, which the caller closes.
 
@@ -46,8 +59,12 @@ def connect(limits: Limits, *middleware: Any) -> AsyncAnthropic:
     except MissingExtraError as error:
         raise CallFailed(str(error), is_final=True) from None
     missing = "the Anthropic client finds no credentials"
+    # the SDK sends nothing without a key, which a server of one's own does not look at
+    api_key = "none" if is_keyless() else None
     try:
-        sdk = anthropic.AsyncAnthropic(max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware))
+        sdk = anthropic.AsyncAnthropic(
+            max_retries=limits.retries, timeout=limits.timeout, middleware=list(middleware), api_key=api_key
+        )
     except anthropic.CredentialsError as error:
         message = f"{missing}: {summarize_error(error).rstrip('.')}; set `ANTHROPIC_API_KEY`"
         raise CallFailed(message, is_final=True) from None

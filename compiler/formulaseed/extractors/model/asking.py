@@ -20,7 +20,7 @@ from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache
 from formulaseed.extractors.model.ledger import AskedElsewhere
 from formulaseed.extractors.model.prompting import Question
 from formulaseed.extractors.model.store import StoredAnswer
-from formulaseed.llm.calls import ModelCapabilities, Usage
+from formulaseed.llm.calls import ModelCapabilities, Usage, strip_fence
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked
@@ -259,7 +259,16 @@ class LiveExtractor(OpenExtractor):
         answered.
         """
         client = await self._connect()
-        answer, attempt = await client.ask(self._answers.build_call(question, self._capabilities))
+        try:
+            answer, attempt = await client.ask(self._answers.build_call(question, self._capabilities))
+        except CallFailed as error:
+            learned = self._capabilities.without_refused(str(error)) if error.status == 400 else None
+            if learned is None or not client.is_foreign:
+                raise
+            self._set_capabilities(client, learned)
+            return await self._ask_once(question)
+        if not self._capabilities.enforces_schema:
+            answer = strip_fence(answer)
         self._streak.reset()
         with self._answers.store.transaction():
             self._answers.settle_attempt(attempt)
@@ -272,16 +281,23 @@ class LiveExtractor(OpenExtractor):
     async def _connect(self) -> Client:
         """Return the client; the first call opens it, and asks for the model's capabilities.
 
-        Raises `CallFailed` if the model does not support structured output.
+        Those of a server that is not Anthropic's own are stored, so that it is asked once.
         """
         if self._client is None:
             answers = self._answers
             self._client = Client(self._limits, self._budget, answers.begin, answers.settle_attempt, self._is_over)
-            self._capabilities = await self._client.capabilities(self._answers.spec.model)
-        if not self._capabilities.structured:
-            message = f"the model {self._answers.spec.model} does not support structured output; choose another --model"
-            raise CallFailed(message, is_final=True)
+            known = answers.store.get_capabilities(self._client.url, answers.spec.model)
+            if known is not None:
+                self._capabilities = known
+            else:
+                self._set_capabilities(self._client, await self._client.capabilities(answers.spec.model))
         return self._client
+
+    def _set_capabilities(self, client: Client, capabilities: ModelCapabilities) -> None:
+        """Use these capabilities from now on, and store those of a server that states nothing."""
+        self._capabilities = capabilities
+        if not capabilities.is_stated:
+            self._answers.store.note_capabilities(client.url, self._answers.spec.model, capabilities)
 
 
 class _FailureStreak:

@@ -24,7 +24,7 @@ from formulaseed.extractors.base import ReviewReader, SyncExtractor
 from formulaseed.extractors.model.answers import MAX_TRIES, AnswerCache, price_attempts
 from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
-from formulaseed.llm.batches import BatchClient, BatchMayExist, BatchResult
+from formulaseed.llm.batches import BatchClient, BatchMayExist, BatchResult, NoBatches
 from formulaseed.llm.calls import ModelCall, ModelCapabilities, Usage, build_request
 from formulaseed.llm.connecting import Limits
 from formulaseed.llm.failures import CallFailed
@@ -111,7 +111,7 @@ class BatchExtractor(SyncExtractor):
     def ask(self) -> None:
         """Send all questions without an answer, and store the results; sets `stop_reason` and `can_resume`.
 
-        Blocks until all batches have ended. Raises `FormulaSeedError` if the store cannot be used or no call can be made.
+        Blocks until all batches have ended. Raises `NoBatches` if the server has none, and `FormulaSeedError` for no store.
         """
         with asyncio.Runner() as runner, Interruption() as interruption:
             interruption.run(runner, self._ask())
@@ -140,6 +140,8 @@ class BatchExtractor(SyncExtractor):
                     await self._wait(client)
             # each run has the same budget again, so that another one sends more if this one has sent any
             self.can_resume = self._answers.usage.calls > 0 and self._cut_off_in_a_row < ROUNDS
+        except NoBatches:
+            raise
         except CallFailed as error:
             self.stop_reason = str(error)
             self.can_resume = error.may_pass or bool(self._incomplete)
@@ -199,10 +201,7 @@ class BatchExtractor(SyncExtractor):
             raise
 
     async def _send_batch(self, client: BatchClient, number: int, calls: list[ModelCall]) -> None:
-        """Send a batch, and record in the ledger whether the API has accepted it. Raises `CallFailed` if it has not.
-
-        If a creation was cut off, adds `number` to `_cut_off`.
-        """
+        """Send a batch, and record in the ledger whether the API has it; cut off, `number` is added to `_cut_off`."""
         self._sent.update(call.key for call in calls)
         try:
             batch_id = await client.create_batch(calls)

@@ -88,7 +88,7 @@ class Anthropic(ModelOptions):
 
     def _make_extractor(self, answers: AnswerCache, source: ReviewSource, callbacks: Callbacks) -> OpenExtractor:
         """Return an extractor that asks in batches or live. Raises `ArgumentError` for batches if `source` is read only once."""
-        from formulaseed.extractors.model.batching import BatchExtractor
+        from formulaseed.extractors.model.batch_or_live import BatchOrLiveExtractor
         from formulaseed.extractors.model.session import make_limits, prepare_live_extractors
 
         is_quiet = callbacks.show_progress is None
@@ -96,8 +96,15 @@ class Anthropic(ModelOptions):
             source.require_rereading("batch")
             notify = (lambda _: None) if is_quiet else callbacks.notify
             limits = make_limits(self)
-            return BatchExtractor(
-                answers, limits, source.read_reviews, max_usd=self.max_usd, poll=self.poll, notify=notify
+            return BatchOrLiveExtractor(
+                answers,
+                limits,
+                source.read_reviews,
+                max_usd=self.max_usd,
+                poll=self.poll,
+                notify=notify,
+                open_live=lambda: prepare_live_extractors(self, answers, callbacks)(),
+                notify_of_live=callbacks.notify,
             )
         total = None
         if source.can_reread and not is_quiet:

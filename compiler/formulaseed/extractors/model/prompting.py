@@ -27,6 +27,7 @@ from formulaseed.llm.calls import (
     ModelCall,
     ModelCapabilities,
     UnusableAnswer,
+    adapt_call,
     build_request,
     render_prompt,
 )
@@ -149,17 +150,18 @@ class PromptSpec:
         max_tokens = self.max_tokens
         if not capabilities.thinking_off:
             max_tokens += _THINKING_TOKENS
-        return ModelCall(
+        call = ModelCall(
             key=question.key,
             model=self.model,
             system=self.system,
             user=question.user,
             schema=self.schema,
             max_tokens=max_tokens * length_factor,
-            effort=self.effort if capabilities.effort else None,
+            effort=self.effort,
             thinking="disabled" if capabilities.thinking_off else None,
             remark=_REJECTION_REMARK.format(_dump_json(rejection)) if rejection else "",
         )
+        return adapt_call(call, capabilities)
 
     def read_answer(self, answer: Answer, text: str | None = None) -> dict[str, Any]:
         """Return the object of an answer, without keys that were not asked for.

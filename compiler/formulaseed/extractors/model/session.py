@@ -25,9 +25,9 @@ from formulaseed.extractors.model.store import Store, default_path, open_for_run
 from formulaseed.extractors.options import Callbacks
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import format_cost
-from formulaseed.llm.connecting import Limits, NotReady, check_ready
+from formulaseed.llm.connecting import Limits, NotReady, check_ready, is_keyless
 from formulaseed.llm.limiter import CostBudget
-from formulaseed.llm.prices import Prices, read_prices
+from formulaseed.llm.prices import Price, Prices, read_prices
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
@@ -110,10 +110,14 @@ def _store_path(options: ModelSettings) -> Path:
 def _read_prices(options: ModelSettings) -> Prices:
     """Read the prices in the file that the options name, or by default those of the package.
 
+    A model without one costs nothing on a server that asks for no key.
+
     Raises `ArgumentError` for the option `max_usd` if the model has no price, `UnreadableError` if the file cannot be
     read, and `DataError` if it has no prices.
     """
     prices = read_prices(Path(options.prices) if options.prices is not None else None)
+    if options.model not in prices.models and is_keyless():
+        prices = prices.model_copy(update={"models": {**prices.models, options.model: Price(input=0, output=0)}})
     if options.max_usd is not None and options.model not in prices.models:
         reason = f"needs a price, and there is none for {options.model}; the option `prices` takes a file with one"
         raise ArgumentError("max_usd", reason)

@@ -11,14 +11,15 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from formulaseed.data.records import StoredAnswerLine
 from formulaseed.extractors.model.ledger import Ledger
 from formulaseed.extractors.model.store_file import Database, StoreError
-from formulaseed.llm.calls import Usage
+from formulaseed.llm.calls import ModelCapabilities, Usage
 
 _COLUMNS = (
     "key", "model", "content", "reason", "batch", "input", "cache_write", "cache_read", "output", "at", "tries",
@@ -117,6 +118,21 @@ class Store:
         tokens = stored.usage.to_json().values()
         values = (key, model, content, stored.reason, int(stored.is_batch), *tokens, time.time(), stored.tries)
         self._db.execute(f"INSERT {_INSERT} {_REPLACE} WHERE answers.content IS NULL", values)
+
+    # --- servers
+
+    def get_capabilities(self, url: str, model: str) -> ModelCapabilities | None:
+        """Return what was learned of a model on a server; None if nothing was, or by another version."""
+        rows = self._db.fetch_all("SELECT capabilities FROM servers WHERE url = ? AND model = ?", (url, model))
+        with suppress(ValueError, TypeError):
+            return ModelCapabilities(**json.loads(rows[0][0])) if rows else None
+        return None
+
+    def note_capabilities(self, url: str, model: str, capabilities: ModelCapabilities) -> None:
+        """Store what was learned of a model on a server. Does nothing in a read-only store."""
+        if not self._db.is_read_only:
+            values = (url, model, json.dumps(asdict(capabilities)))
+            self._db.execute("INSERT OR REPLACE INTO servers (url, model, capabilities) VALUES (?, ?, ?)", values)
 
     # --- management
 

@@ -72,6 +72,14 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
         CREATE INDEX waiting ON attempts (in_batch) WHERE status = 'sent'
         """,
     ),
+    (
+        "what servers other than Anthropic's own support",
+        """
+        CREATE TABLE servers (
+            url TEXT NOT NULL, model TEXT NOT NULL, capabilities TEXT NOT NULL, PRIMARY KEY (url, model)
+        ) WITHOUT ROWID
+        """,
+    ),
 )
 """A name and the SQL statements of each migration. A file's `user_version` is the number of migrations that it has had."""
 

@@ -119,7 +119,6 @@ HINTS = (
           "[{2}]", "FS101", is_safe=True),
     Hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, (2)) else 0",
           code="FS101"),
-    Hint(r"#.*", "a formula has no comments", "remove it", "N # all of them"),
     # --- numbers
     Hint(r"(?<![\w.])(?P<at>[0-9]{1,3}(?:,[0-9]{3})+)(?![\w,])", _NO_NUMBER, "write {instead}", "1,000 * N",
           lambda match: match["at"].replace(",", ""), "FS101"),

@@ -58,7 +58,7 @@ class SeedFile(pytest.File):
         The test `check` reports the errors.
         """
         if self.analysis.errors:
-            pytest.skip("the seed has errors")
+            pytest.skip("the file has errors")
         return load_file(self.path)
 
     def module_path(self, seed: pipeline.Compilable[Any]) -> Path | None:

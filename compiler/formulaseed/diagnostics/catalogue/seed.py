@@ -89,7 +89,7 @@ independent = define_2(
     "the property always holds: `{0}` does not depend on `{1}`",
     "name a step that it uses, or remove the property",
 )
-uses_itself = define_1("FS202", "`{0}` uses itself", "use another value")
+uses_itself = define_1("FS202", "the step `{0}` uses itself", "use another step's value")
 lookup_without_default = define_1("FS601", "`{0}` has no `default`: it fails if no key is found", 'give it a "default"')
 always_null = define_1("FS301", "{0} is always null", "write a value")
 unknown_warning = define_with_help("FS512", "there is no warning `{0}`")

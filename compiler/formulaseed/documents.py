@@ -28,7 +28,7 @@ from formulaseed.requests.kind import BENCHMARK_KIND
 from formulaseed.requests.kind import KIND as REQUESTS
 from formulaseed.seed import surface
 from formulaseed.seed.kind import KIND as SEED
-from formulaseed.seed.sections import section
+from formulaseed.seed.sections import SeedSections
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
 
@@ -48,21 +48,8 @@ _JSON_LINES_SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson")
 _REFERENCE_FILE = "formula_reference.json"  # a file of rules uses the reference of this name in its folder
 
 
-class FormulaSeed(Compilable[nodes.Program]):
-    """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes.
-
-    The sections of its JSON are attributes: `filter`, `extract`, `compute` and `output`, or those of a seed v1.
-    """
-
-    filter = section("filter")
-    extract = section("extract")
-    compute = section("compute")
-    output = section("output")
-    filter_keywords = section("filter_keywords")
-    extraction_fields = section("extraction_fields")
-    extraction_prompt = section("extraction_prompt")
-    compute_dag = section("compute_dag")
-    output_fields = section("output_fields")
+class FormulaSeed(SeedSections, Compilable[nodes.Program]):
+    """A seed that has been checked and has no errors; `diagnostics` are its warnings and notes."""
 
     _repr_html_: ClassVar[Callable[[FormulaSeed], str] | None] = None
     """Return the HTML that a notebook shows; set by the package, since pages are made by a layer above."""

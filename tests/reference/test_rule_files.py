@@ -17,7 +17,7 @@ from formulaseed import EvaluationError, SeedError, pipeline
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.documents import analyse_rules
 from formulaseed.pipeline import require_valid
-from formulaseed.reference.evaluation import evaluate_steps
+from formulaseed.reference.evaluation import evaluate_each, evaluate_steps
 from formulaseed.runtime.loading import module_from_source
 from helpers import EXAMPLES, ROOT, command, write_json
 from listing import BARE, DOCUMENTED, FULL, LISTINGS
@@ -242,3 +242,22 @@ def test_a_misspelt_field_of_a_record_is_refused(tmp_path: Path) -> None:
     for value in (5, None, [], "x"):
         with pytest.raises(module.DataError, match="the record must be an object"):
             module.parse_record(value)
+
+
+def test_rules_use_earlier_rules(tmp_path: Path) -> None:
+    """Module and reference evaluator agree on rules that use rules; each is computed once, and the first failure counts."""
+    chain = [{"name": "r0", "formula": "ram_gb"}, {"name": "r1", "formula": "r0 + 1  # twice"}]
+    chain += [{"name": f"r{n}", "formula": f"r{n - 1} + r{n - 2}"} for n in range(2, 90)]
+    path = tmp_path / "chain.json"
+    path.write_text(
+        json.dumps([*chain, {"name": "fails", "formula": "1 / (r1 - r1)"}, {"name": "last", "formula": "fails"}])
+    )
+    program = require_valid(analyse_rules(path, REFERENCE)).program
+    module = compile_rules(path)
+    with pytest.raises(module.EvaluationError) as failed:
+        module.evaluate(module.parse_record(FULL))
+    assert failed.value.step == "fails"
+    values, errors = evaluate_each(program, FULL)
+    assert [*errors] == ["fails", "last"]
+    path.write_text(json.dumps(chain))
+    assert compile_rules(path).evaluate(module.parse_record(FULL)) == values

@@ -165,6 +165,18 @@ def test_a_run_reports(
         result.stdout.no_fnmatch_line(line)
 
 
+def test_rules_and_requests_are_collected(project: Path) -> None:
+    """Both have the tests of their kind; rules with errors fail once."""
+    for name in ("rules.json", "formula_reference.json", "requests.jsonl"):
+        shutil.copy(ROOT / "examples" / name, project / name)
+    (project / "pytest.ini").write_text(CONFIGURATION.replace("tasks/*/seed.json", "rules.json requests.jsonl"))
+    assert formulaseed("compile", "rules.json", "requests.jsonl", cwd=project).status == 0
+    result = run(project, "-v", "rules.json", "requests.jsonl")
+    result.assert_outcomes(passed=5)
+    (project / "rules.json").write_text('[{"name": "a", "formula": "ram * 2"}]')
+    run(project, "rules.json").assert_outcomes(failed=1, skipped=2)
+
+
 def test_the_fixture_loads_seeds_and_modules(project: Path) -> None:
     """Paths begin at the root folder; one evaluator serves the whole run."""
     (project / "tests" / "test_own.py").write_text(

@@ -26,10 +26,10 @@ from formulaseed.reference.document import build_document, compare_references, f
 from formulaseed.reference.evaluation import (
     STAGES,
     add_place,
+    evaluate_each,
     evaluate_steps,
     find_stage,
     nest_values,
-    select_steps,
     summarize_stages,
 )
 from formulaseed.reference.model import DatabaseLayout, Reference, apply_overlay
@@ -232,19 +232,17 @@ class _FormulasOutcome:
     def _evaluate(self, analysis: SeedAnalysis, program: nodes.Program, values: Mapping[str, Any]) -> None:
         """Evaluate the formulas of `program` into `self.values`, and put those without a value into `self.faults`.
 
-        All formulas are evaluated at once; if one has no value, each half of them is evaluated on its own.
+        All formulas are evaluated at once; if one has no value, each is evaluated on its own by the reference evaluator.
         """
         try:
-            self.values |= _evaluate_formulas(analysis, program, values)
-        except (DataError, EvaluationError) as error:
-            middle = len(program.steps) // 2
-            if middle > 0:
-                for steps in (program.steps[:middle], program.steps[middle:]):
-                    self._evaluate(analysis, select_steps(program, steps), values)
-            elif isinstance(error, DataError):
-                self.faults[program.output[0]] = str(error)
-            else:
-                self.faults[program.output[0]] = f"{error.kind}: {error.message} ({error.place})"
+            self.values = _evaluate_formulas(analysis, program, values)
+        except (DataError, EvaluationError):
+            self.values, errors = evaluate_each(program, values)
+            for name, error in errors.items():
+                if isinstance(error, DataError):
+                    self.faults[name] = str(error)
+                else:
+                    self.faults[name] = f"{error.kind}: {error.message} ({error.place})"
 
     def stages(self) -> dict[str, str]:
         """Return the outcome of each stage by its name: whether it passed, warned, failed, or was not reached."""

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
+from formulaseed.language.sizes import blank_comments
+
 _NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|percent))?(?!\w)")
+_FORMULA_KEYS = ("expr", "when", "formula", "source", "field")
 STRUCTURAL_NUMBERS = frozenset({0.0, 1.0, -1.0})
 """Numbers that formulas need for guards and counts, whether the policy mentions them or not."""
 
@@ -15,10 +18,12 @@ STRUCTURAL_NUMBERS = frozenset({0.0, 1.0, -1.0})
 def find_numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
     """Yield each number in a JSON value and its strings: as written, with the values that it may mean.
 
-    A percentage may mean two: 25% is 25 or 0.25. Numbers of JSON are yielded without their sign.
+    A percentage may mean two: 25% is 25 or 0.25. Numbers of JSON are yielded without their sign, those in comments of
+    formulas not at all.
     """
     if isinstance(value, dict):
-        value = list(value.values())
+        formulas = {key: blank_comments(value[key]) for key in _FORMULA_KEYS if isinstance(value.get(key), str)}
+        value = list({**value, **formulas}.values())
     if isinstance(value, list):
         for item in value:
             yield from find_numbers(item)

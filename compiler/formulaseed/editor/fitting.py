@@ -15,6 +15,7 @@ from itertools import accumulate
 
 from formulaseed.data.documents import read_text
 from formulaseed.diagnostics.model import Problems
+from formulaseed.language.sizes import blank_comments
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue, Plain
@@ -131,6 +132,8 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
         return {
             name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)
         }
+    if not blank_comments(f"{place.before}x").endswith("x"):
+        return set()  # the word is in a comment
     # a name that is compared with itself has the right type: every error is one of its place
     compared = _find_codes(place, candidates, ["{0} == {0}", "== {0}"])
     placed = {name: candidates[name] for name, own in compared.items() if not _is_misplaced(own)}
@@ -194,10 +197,10 @@ def _check_steps(place: Place, steps: Sequence[Step]) -> list[set[str]]:
 def _find_closing_brackets(beginning: str) -> str:
     """Return the closing brackets that are missing at the end of `beginning`, in the order in which to write them.
 
-    Brackets in strings do not count.
+    Brackets in strings and comments do not count.
     """
     closing: list[str] = []
-    for match in _QUOTED_OR_BRACKET.finditer(beginning):
+    for match in _QUOTED_OR_BRACKET.finditer(blank_comments(beginning)):
         if match[0] in _CLOSING:
             closing.append(_CLOSING[match[0]])
         elif match[0] in _CLOSING.values():

@@ -81,7 +81,8 @@ HINTS = (
     Hint(r"(?<![<>!=])=(?!=)", "`=` does not compare", "write `==`, `<=` or `>=`", "N = > 5",
           used_in="condition"),
     Hint(r"^\s*([A-Za-z_]\w*)\s*(?P<at>=)(?!=)|[-+*/]=|:=", "`{0}` assigns; a formula is one expression",
-          "write the value alone; to compare write `==`", "SCORE = N + 1"),
+          "write the value alone; later formulas of the file can use it by its `name`; to compare write `==`",
+          "SCORE = N + 1"),
     Hint(r"(?<![<>!=])=(?!=)", "`=` assigns; a formula is one expression", "write `==` to compare", "1 if N = 3 else 0"),
     # --- SQL, JavaScript, spreadsheets
     Hint(r"(?i:\bbetween)\b", _NO_SYNTAX, "write `1 <= x <= 2`", "1 if N BETWEEN 1 AND 2 else 0"),
@@ -119,7 +120,6 @@ HINTS = (
           "[{2}]", "FS101", is_safe=True),
     Hint(r"\bin\s*\([^()]*(?P<at>,)", "a list is in square brackets", "write it like `in [1, 2]`", "1 if N in (1, (2)) else 0",
           code="FS101"),
-    Hint(r"#.*", "a formula has no comments", "remove it", "N # all of them"),
     # --- numbers
     Hint(r"(?<![\w.])(?P<at>[0-9]{1,3}(?:,[0-9]{3})+)(?![\w,])", _NO_NUMBER, "write {instead}", "1,000 * N",
           lambda match: match["at"].replace(",", ""), "FS101"),

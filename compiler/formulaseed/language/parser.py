@@ -17,7 +17,7 @@ from formulaseed import limits
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems, Suggestion, diagnostic
 from formulaseed.language import ast
-from formulaseed.language.sizes import measure
+from formulaseed.language.sizes import blank_comments, measure
 from formulaseed.language.tables import SyntaxFault, load_parser
 from formulaseed.source.json_reader import JsonString, PlainText
 from formulaseed.source.text import Span, tree_node
@@ -163,7 +163,8 @@ def _find_excess(text: str) -> str | None:
         return catalogue.too_many(size.terms, "term", limits.FORMULA_TERMS)
     if size.symbols > limits.FORMULA_TOKENS + 2 * listed:
         return catalogue.too_many(size.symbols, "symbol", limits.FORMULA_TOKENS)
-    depth = max(accumulate(_BRACKETS.get(character, 0) for character in _STRING.sub("", text)), default=0)
+    symbols = _STRING.sub("", blank_comments(text))
+    depth = max(accumulate(_BRACKETS.get(symbol, 0) for symbol in symbols), default=0)
     if depth > limits.FORMULA_NESTING:
         return catalogue.TOO_DEEP.format("brackets", depth, limits.FORMULA_NESTING)
     return None

@@ -19,6 +19,9 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.source.text import Source, Span
 
 _STRING = re.compile(r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?""")
+_COMMENT = re.compile(
+    rf"({_STRING.pattern})|#[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028-\u202e\u2066-\u2069]*"
+)  # the comment is that of the grammar
 _KEYWORDS = (b"and", b"or", b"not", b"in", b"if", b"else")
 _SPACES = b" \t\n\r"
 _IN_WORDS = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.") | frozenset(range(128, 256))
@@ -37,12 +40,19 @@ class Extent(NamedTuple):
     symbols: int
 
 
+def blank_comments(formula: str) -> str:
+    """Return a formula with spaces in place of its comments; a `#` in a string begins none."""
+    if "#" not in formula:
+        return formula
+    return _COMMENT.sub(lambda match: match[1] or " " * len(match[0]), formula)
+
+
 def measure(formulas: Iterable[str]) -> Extent:
     """Count the terms and symbols of all the formulas together.
 
-    A string is one term; keywords and names before an opening parenthesis are no terms.
+    A string is one term; keywords, names before an opening parenthesis and comments are no terms.
     """
-    text = "\n".join(formulas)
+    text = blank_comments("\n".join(formulas))
     if "'" in text or '"' in text:
         text = _STRING.sub(" 1 ", text)
     written = text.encode("utf-8", "replace")

@@ -10,6 +10,7 @@ import re
 
 from formulaseed.diagnostics.catalogue import syntax as catalogue
 from formulaseed.language.hints import FORMS_OF_WORDS, HINTS, FormulaKind, Hint
+from formulaseed.language.sizes import blank_comments
 from formulaseed.source.text import value_node
 
 _WORDS = ("and", "or", "in", "if", "else")
@@ -44,6 +45,7 @@ def explain_syntax_fault(
     The parser stopped at `position`, where it expected one of the terminals `expected`. `subject` is the name before a
     continuation, or empty. An empty text, and a continuation without an operator, come before all hints.
     """
+    text = blank_comments(text)
     if not text.strip():
         return _build_mistake(0, len(text), catalogue.EMPTY_FORMULA)
     if kind == "continuation" and not _COMPARES.match(text.lstrip()):
@@ -136,8 +138,8 @@ def _explain_token(text: str, position: int, expected: set[str], subject: str) -
     At the end of the text the formula is incomplete. An access to a member is marked as a matter of security.
     """
     if position >= len(text):
-        last = max(len(text.rstrip()) - 1, 0)
-        return _build_mistake(last, len(text), catalogue.incomplete_formula(expected))
+        end = len(text.rstrip())
+        return _build_mistake(end - 1, end, catalogue.incomplete_formula(expected))
     character = text[position]
     if character == "." and (member := _MEMBER.match(text, position)):
         mistake = catalogue.member_access(member[1], is_call=bool(member[2]))

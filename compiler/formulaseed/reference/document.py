@@ -11,14 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from formulaseed.diagnostics.model import Problems
 from formulaseed.language import functions, operators
-from formulaseed.language.parser import parse_formula
-from formulaseed.language.types import Base, Type
+from formulaseed.reference.defaults import build_default_examples, build_default_notes, build_default_patterns
 from formulaseed.reference.model import CUSTOM, Entity, EntityField, EnumType, Example, Reference, SyntaxPattern
-from formulaseed.reference.rules import find_unlisted
-from formulaseed.source.json_reader import PlainText
-from formulaseed.source.text import Source, Span
 
 PREFIX_NOTE = "; only with its prefix: "
 """The text before the root's fields that need its prefix, because their names alone mean something else."""
@@ -30,8 +25,8 @@ def build_document(reference: Reference) -> dict[str, Any]:
     If the reference has no patterns, examples or notes, the document gets default ones made from its fields.
     """
     entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
-    patterns = reference.patterns or _build_default_patterns(reference)
-    examples = reference.examples or _build_default_examples(reference)
+    patterns = reference.patterns or build_default_patterns(reference)
+    examples = reference.examples or build_default_examples(reference)
     return {
         "version": reference.version,
         **({"generated_at": reference.generated_at} if reference.generated_at else {}),
@@ -47,7 +42,7 @@ def build_document(reference: Reference) -> dict[str, Any]:
         "functions": {name: _function_json(function) for name, function in reference.available_functions.items()},
         "syntax_patterns": {entry.name: _record_json(entry) for entry in patterns},
         "examples": {entry.name: _record_json(entry) for entry in examples},
-        "notes": dict(reference.notes or _build_default_notes(reference)),
+        "notes": dict(reference.notes or build_default_notes(reference)),
     }
 
 
@@ -176,123 +171,6 @@ def _function_json(function: functions.Function) -> dict[str, str]:
     """Return the JSON of a function: its signature, description, example, and the type that it returns."""
     entry = {key: getattr(function, key) for key in ("signature", "description", "example")}
     return {**entry, "returns": "float" if function.returns == "number" else function.returns}
-
-
-# --- the sections that a reference leaves open
-
-
-def _build_default_patterns(reference: Reference) -> tuple[SyntaxPattern, ...]:
-    """Return patterns for the reference's own fields, each with up to three examples.
-
-    A pattern without an allowed example is left out.
-    """
-    formulas = _write_pattern_formulas(_find_readable_types(reference))
-    patterns: list[SyntaxPattern] = []
-    for name, syntax, meaning in _PATTERNS:
-        examples = [formula for formula in formulas[name] if _is_allowed(formula, reference)]
-        if examples:
-            patterns.append(SyntaxPattern(name, syntax, meaning, tuple(examples[:3])))
-    return tuple(patterns)
-
-
-_PATTERNS = (
-    ("arithmetic", "operand operator operand", "Standard operations on numbers"),
-    ("comparison", "value operator value", "Compare two values"),
-    ("field_access", "entity.field_name", "A field of an entity, by its dotted name"),
-    ("nested_field_access", f"entity.{CUSTOM}.field_key", "A custom field of an entity"),
-    ("function_call", "function_name(arg1, arg2, ...)", "Call a function"),
-    ("ternary", "value_if_true if condition else value_if_false", "One of two values"),
-    ("null_safety", "(value or default)", "A value in place of null"),
-)
-
-
-def _write_enum_tests(types: Mapping[str, Type]) -> list[str]:
-    """Return a comparison with its first value for each enum, such as `condition == 'new'`."""
-    return [f"{name} == {ty.values[0]!r}" for name, ty in types.items() if ty.values]
-
-
-def _write_pattern_formulas(types: Mapping[str, Type]) -> dict[str, list[str]]:
-    """Return formulas over fields of these types for each of `_PATTERNS`, by name; none if no field fits."""
-    numbers = [f"({name} or 0)" if ty.nullable else name for name, ty in types.items() if ty.is_numeric]
-    enum_tests = _write_enum_tests(types)[:1]
-    custom = [name for name in types if f".{CUSTOM}." in name]
-    formulas = {
-        "arithmetic": [f"{number} * 2" for number in numbers],
-        "comparison": enum_tests,
-        "field_access": [name for name in types if "." in name and name not in custom][:3],
-        "nested_field_access": custom[:2],
-        "ternary": [f"10 if {test} else 0" for test in enum_tests],
-        "null_safety": [number for number in numbers if " or " in number][:1],
-        "function_call": [],
-    }
-    if numbers:
-        formulas["comparison"] = [f"{numbers[0]} >= 16", *enum_tests]
-        formulas["function_call"] = [f"max({numbers[0]}, 1)"]
-        formulas["ternary"] = formulas["ternary"] or [f"10 if {numbers[0]} > 100 else 0"]
-    return formulas
-
-
-def _build_default_examples(reference: Reference) -> tuple[Example, ...]:
-    """Return formulas over the reference's own fields, one for each common use.
-
-    A use is left out if there is no field for it, or if the reference does not allow its formula.
-    """
-    types = _find_readable_types(reference)
-    numbers = [name for name, ty in types.items() if ty.is_numeric and not name.endswith("_id")]
-    numbers.sort(key=lambda name: types[name].base is not Base.INTEGER)
-    plain = next((name for name in numbers if not types[name].nullable), "")
-    nullable = [name for name in numbers if types[name].nullable] or [""]
-    first = nullable[0]
-    last = nullable[-1]
-    enum, value = next(((name, ty.values[0]) for name, ty in types.items() if ty.values), ("", ""))
-    rows = (
-        (plain, "per_unit", f"{plain} * 2.5", f"2.50 for each unit of {plain}", "Simple per-unit pricing"),
-        (plain, "tiered", f"{plain} * 3.0 if {plain} >= 16 else {plain} * 2.5", "A higher price from 16 on", "Tiered pricing"),
-        (first, "null_safe", f"({first} or 0) / 1000 * 5.0", f"0 where there is no {first}", "Null handling"),
-        (last, "bounded", f"clamp(({last} or 0) / 1000 * 8.0, 0, 500)", "From 0 to 500", "Bounded valuation"),
-        (enum, "feature_bonus", f"10 if {enum} == {value!r} else 0", f"10 where {enum} is {value}", "Feature-based bonuses"),
-    )  # fmt: skip
-    # An empty field means that the reference has no field of this kind.
-    return tuple(Example(*texts) for field, *texts in rows if field and _is_allowed(texts[1], reference))
-
-
-def _is_allowed(formula: str, reference: Reference) -> bool:
-    """Return True if the reference allows every function and operator of a formula."""
-    text = PlainText(Span(Source("", formula), 0, len(formula)), formula)
-    return not find_unlisted(parse_formula(text, Problems()), reference)
-
-
-def _build_default_notes(reference: Reference) -> tuple[tuple[str, str], ...]:
-    """Return notes on null, types, precedence, access and limitations; one shows a field of the root."""
-    root = reference.root
-    direct = next((name for name in _find_readable_types(reference) if "." not in name), "")
-    access = "Fields are reached by dotted names: entity.field."
-    if root and direct:
-        access = f"Fields of {root} stand alone ({direct}) or with prefix ({root}.{direct}); others are dotted: entity.field."
-    return (
-        (
-            "null_safety",
-            "A nullable field needs a guard where null has no meaning: coalesce(x, 0), or x * 5 if entity else 0.",
-        ),
-        ("type_coercion", "The result of a formula becomes a float; true is 1.0, false is 0.0."),
-        (
-            "operator_precedence",
-            "As in Python: **, then unary + and -, then * / // %, then + -, then comparisons, then not, "
-            "and, or, then a if condition else b.",
-        ),
-        ("field_access", access),
-        (
-            "limitations",
-            "One expression: no assignments, loops, imports, indexing or methods. Texts know ==, != and in.",
-        ),
-    )
-
-
-def _find_readable_types(reference: Reference) -> dict[str, Type]:
-    """Return the types of the fields that formulas can read, by the names that formulas write; the root's fields first."""
-    entities = sorted(reference.entities, key=lambda entity: entity.name != reference.root)
-    names = [name for entity in entities for name in reference.field_names(entity.name)]
-    return {reference.short_name(name): ty for name in names if (ty := reference.types[name]) is not None}
 
 
 # --- the next version of a reference, by the kind of its change

@@ -13,8 +13,9 @@ from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, sugg
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.inputs import check_object
-from formulaseed.ir.interpret import find_failure_span, interpret
+from formulaseed.ir.interpret import find_failure_span, interpret, prepare_evaluation
 from formulaseed.language.json_values import _quote
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.variables import is_same, nest_dotted_names
@@ -59,12 +60,17 @@ def evaluate_steps(program: nodes.Program, values: Mapping[str, Any]) -> dict[st
 
     Raises what `Formula.evaluate` raises, for the first formula that fails, with its place in the file.
     """
-    reference = _reference(program)
-    record = {field.name: _read_value(values, field.name, reference) for field in program.record}
+    record = _read_record(program, values)
     try:
         return interpret(program, (), {}, record=record)
     except EvaluationError as error:
         raise add_place(program, error) from None
+
+
+def _read_record(program: nodes.Program, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that a program reads, by full name. Raises what `Formula.evaluate` raises for wrong values."""
+    reference = _reference(program)
+    return {field.name: _read_value(values, field.name, reference) for field in program.record}
 
 
 def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError:
@@ -76,8 +82,33 @@ def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError
     return error
 
 
+def evaluate_each(
+    program: nodes.Program, values: Mapping[str, Any]
+) -> tuple[dict[str, Value], dict[str, DataError | EvaluationError]]:
+    """Return the value of every formula that has one, and the error of every other, by name.
+
+    `values` are the result of `nest_values`. A formula that uses one without a value has the same error.
+    """
+    results: dict[str, Value] = {}
+    errors: dict[str, DataError | EvaluationError] = {}
+    for step, used in zip(program.steps, program.uses().values(), strict=True):
+        own = select_steps(program, [step])
+        try:
+            for name in errors.keys() & used:
+                raise errors[name]
+            evaluation = prepare_evaluation(own, (), {}, record=_read_record(own, values))
+            evaluation.shared |= {Symbol(SymbolKind.STEP, name): results[name] for name in used}
+            evaluation.evaluate_step(step)
+            results |= evaluation.results
+        except DataError as error:
+            errors[step.name] = error
+        except EvaluationError as error:
+            errors[step.name] = error if error.place else add_place(program, error)
+    return results, errors
+
+
 def select_steps(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:
-    """Return a copy of the program with these formulas only, which reads only their fields."""
+    """Return a copy of the program with these formulas only, which reads only their fields; rules they use are left out."""
     used = {symbol.name for step in steps for symbol in step.symbols()}
     record = tuple(field for field in program.record if field.name in used)
     return replace(program, steps=tuple(steps), output=tuple(step.name for step in steps), record=record)

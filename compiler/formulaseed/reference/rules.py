@@ -93,7 +93,7 @@ def lower_rules(document: JsonValue, name: str, reference: Reference, problems: 
         Named(document.span, name),
         description=description,
         steps=tuple(steps),
-        steps_key="rules",
+        steps_key=surface.RULES_KEY,
         nameless=tuple(nameless),
         output=tuple(step.name for step in steps),
         reference=reference,

@@ -1,4 +1,4 @@
-"""Resolve the names in formulas over the entities of a domain: fields, with or without the prefix of the root entity.
+"""Resolve the names in formulas over the entities of a domain: fields, with or without the root's prefix, and earlier rules.
 
 In: names as written, a formula reference. Out: typed references by full name; an unknown name is reported with a suggestion.
 """
@@ -29,6 +29,8 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.reference.model import CUSTOM, Reference
 from formulaseed.seed.check.scope import SeedScope
+from formulaseed.seed.surface import RULES_KEY
+from formulaseed.source.text import Span
 
 
 def new_scope(reference: Reference, problems: Problems, places: Mapping[str, int]) -> DomainScope:
@@ -41,7 +43,7 @@ _LITERAL_SPELLINGS = {"none": "None", "null": "None", "nil": "None", "true": "Tr
 
 @dataclass
 class DomainScope(SeedScope):
-    """The scope of formulas over one reference. A formula cannot use the value of another one."""
+    """The scope of formulas over one reference. A rule of a file can use earlier ones by name; a field's name is the field."""
 
     reference: Reference = field(default_factory=lambda: Reference(()))
     words: DocumentWording = field(default=DOMAIN_WORDING, kw_only=True)
@@ -52,8 +54,13 @@ class DomainScope(SeedScope):
         return self.reference.available_functions
 
     def is_known(self, text: str) -> bool:
-        """Return True if a name is that of a field or entity, or dotted."""
-        return "." in text or self.reference.resolve_name(text) is not None
+        """Return True if a name is that of a field, entity or rule, or dotted."""
+        return "." in text or self._is_rule(text) or self.reference.resolve_name(text) is not None
+
+    def _is_rule(self, text: str) -> bool:
+        """Return True if a name is that of a rule of the file, also a later one, and of no field or entity."""
+        is_field = self.reference.resolve_name(text) is not None or self.reference.entity(text) is not None
+        return self.section == RULES_KEY and text in self.places and not is_field
 
     def is_entity(self, expression: typed.Expr) -> bool:
         """Return True if an expression is an entity, or combines only entities with `and` and `or`."""
@@ -69,11 +76,13 @@ class DomainScope(SeedScope):
         return is_present(typed.Ref(Symbol(SymbolKind.FIELD, entity), expression.info))
 
     def resolve(self, name: ast.Name, per_review: bool) -> typed.Expr:
-        """Return a reference to the field or entity; an error expression, reported, if it is unknown or unreadable.
+        """Return a reference to the field, entity or earlier rule; an error expression, reported, if there is none.
 
-        An unknown name is not reported if the reference is incomplete. `per_review` has no effect, as there are no
-        reviews.
+        A field that formulas cannot read is reported, too, but not an unknown name if the reference is incomplete.
+        `per_review` has no effect, as there are no reviews.
         """
+        if self._is_rule(name.text):
+            return super().resolve(name, per_review)
         text = name.text
         span = name.span
         full = self.reference.resolve_name(text)
@@ -89,6 +98,14 @@ class DomainScope(SeedScope):
         if ty.is_numeric:
             known = intervals.INPUT_INTEGER if ty.base is Base.INTEGER else intervals.INPUT_NUMBER
         return typed.Ref(Symbol(SymbolKind.FIELD, full), Info(ty, span, known), text)
+
+    def _report_early_use(self, name: str, span: Span) -> None:
+        """Report the use of the rule `name` in itself or in an earlier one."""
+        place = f"{self.section}[{self.places[name]}]"
+        is_own = name == self.current
+        self.report_once(
+            catalogue.rule_uses_itself(span, name) if is_own else catalogue.rule_used_too_early(span, name, place), name
+        )
 
     def _report_unknown(self, name: ast.Name) -> None:
         """Report a name that is no field, once, with a suggestion as long as the budget for these lasts.
@@ -192,5 +209,9 @@ class DomainScope(SeedScope):
         return sorted(self.reference.types, key=lambda full: not full.startswith(f"{self.reference.root}."))
 
     def _names_by_last_part(self) -> dict[str, str]:
-        """Return the spelling of fields by their own name; of several fields with one name, the root's or else the first."""
-        return {full.rpartition(".")[2]: self.reference.short_name(full) for full in reversed(self._sort_root_first())}
+        """Return the spelling of fields by their own name, and of earlier rules.
+
+        Of several fields with one name, it is the root's or else the first.
+        """
+        names = {full.rpartition(".")[2]: self.reference.short_name(full) for full in reversed(self._sort_root_first())}
+        return {**{name: name for name in self.steps if ast.is_name(name)}, **names}

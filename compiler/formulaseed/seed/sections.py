@@ -7,7 +7,7 @@ from typing import Any
 from formulaseed.seed.read.sections import VERSION_KEY_PAIRS, is_v1
 
 
-def section(key: str) -> property:
+def _section(key: str) -> property:
     """Return a property: a section of a seed as JSON values, empty if the seed leaves it out.
 
     The class has the seed's JSON as `data`, and its `task_name`. Reading the property raises `AttributeError` if the seed is of
@@ -25,3 +25,17 @@ def section(key: str) -> property:
         return {} if key == "filter" else [] if key == "filter_keywords" else ""
 
     return property(read, doc=f"The section `{key}` of the seed, as JSON values.")
+
+
+class SeedSections:
+    """The sections of a seed's JSON as attributes: `filter`, `extract`, `compute` and `output`, or those of a seed v1."""
+
+    filter = _section("filter")
+    extract = _section("extract")
+    compute = _section("compute")
+    output = _section("output")
+    filter_keywords = _section("filter_keywords")
+    extraction_fields = _section("extraction_fields")
+    extraction_prompt = _section("extraction_prompt")
+    compute_dag = _section("compute_dag")
+    output_fields = _section("output_fields")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from formulaseed.seed.check.scope import SeedScope
 
 
+RULES_KEY = "rules"
+"""The key of the steps in a file of rules."""
+
+
 @tree_node
 class Named:
     """A name, and the place in the file where it is written."""

@@ -23,14 +23,18 @@ if TYPE_CHECKING:
     from formulaseed.testing.collection import seed_tests
     from formulaseed.testing.inputs import Restaurant, contexts, parameters, restaurants, rows
     from formulaseed.testing.random_seeds import seeds
+    from formulaseed.testing.records import entities
 
 _NAMES_BY_MODULE = {
     "collection": ("seed_tests",),
+    "records": ("entities",),
     "inputs": ("Restaurant", "contexts", "parameters", "restaurants", "rows"),
     "random_seeds": ("seeds",),
 }
 """The public names of each module of this package; `reference_evaluate` is defined here."""
-__all__ = ["Restaurant", "contexts", "parameters", "reference_evaluate", "restaurants", "rows", "seed_tests", "seeds"]
+__all__ = [
+    "Restaurant", "contexts", "entities", "parameters", "reference_evaluate", "restaurants", "rows", "seed_tests", "seeds",
+]  # fmt: skip
 
 
 def reference_evaluate(

@@ -1,4 +1,7 @@
-"""Collects a seed as tests: it has no errors, its module is current, and the module has the properties of its seed."""
+"""Collects a seed, rules or requests as tests: no errors, a current module, and a module with the properties of its file.
+
+Requests have no property: their module has the functions that evaluate them here.
+"""
 
 from __future__ import annotations
 
@@ -12,34 +15,36 @@ import pytest
 from formulaseed import pipeline
 from formulaseed.data.files import has_text
 from formulaseed.diagnostics.render import render_text, summarize
-from formulaseed.documents import FormulaSeed, SeedAnalysis, analyse, compile_seed, load_seed, read_style
+from formulaseed.documents import FormulaSeed, analyse_file, load_file, load_seed, read_style
 from formulaseed.errors import FormulaSeedError
+from formulaseed.ir import nodes
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
 from formulaseed.testing.naming import PROPERTIES, Failed, claim_name
 
 
 class SeedFile(pytest.File):
-    """A seed file, whose tests are `check`, `module` (if a folder of modules is configured) and its properties."""
+    """A seed, rules or requests: the tests are `check`, `module` (if a folder of modules is configured) and its properties."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for the seed's errors, its module and each property; the module only if a folder is configured.
+        """Yield a test for the file's errors, its module and each property; the module only if a folder is configured.
 
-        A seed with errors has no tests of declared properties. Each property's test is skipped without Hypothesis.
+        A file of rules has only the property `agreement`, and requests have none. A seed with errors has no tests of
+        declared properties. Each property's test is skipped without Hypothesis.
         """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):
             yield SeedTest.from_parent(self, name="module", test=_check_module)
-        names = [*PROPERTIES]
-        if self.analysis.program is not None:
+        names = list(PROPERTIES[: {"rules": 1, "requests": 0}.get(self.analysis.kind.name)])
+        if isinstance(self.analysis.program, nodes.Program):
             names += map(claim_name, self.analysis.program.properties)
         for name in names:
             yield SeedTest.from_parent(self, name=name, test=_check_property)
 
     @cached_property
-    def analysis(self) -> SeedAnalysis:
-        """The seed, checked, with its diagnostics."""
-        return analyse(self.path)
+    def analysis(self) -> pipeline.Analysis[Any, Any]:
+        """The file, checked, with its diagnostics."""
+        return analyse_file(self.path)
 
     @property
     def display_path(self) -> str:
@@ -47,21 +52,21 @@ class SeedFile(pytest.File):
         root = self.config.rootpath
         return (self.path.relative_to(root) if self.path.is_relative_to(root) else self.path).as_posix()
 
-    def load(self) -> FormulaSeed:
-        """Return the checked seed, read again from its file. Skips the current test if the seed has errors.
+    def load(self) -> pipeline.Compilable[Any]:
+        """Return the checked file, read again. Skips the current test if it has errors.
 
         The test `check` reports the errors.
         """
         if self.analysis.errors:
-            pytest.skip("the seed has errors")
-        return load_seed(self.path)
+            pytest.skip("the file has errors")
+        return load_file(self.path)
 
-    def module_path(self, seed: FormulaSeed) -> Path | None:
+    def module_path(self, seed: pipeline.Compilable[Any]) -> Path | None:
         """Return the path that the committed module should have; None if no folder of modules is configured."""
         from formulaseed.backends.python.names import module_name
 
         folder = self.config.getini("formulaseed_generated")
-        return self.config.rootpath / folder / f"{module_name(seed.task_name)}.py" if folder else None
+        return self.config.rootpath / folder / f"{module_name(seed.name)}.py" if folder else None
 
 
 class SeedTest(pytest.Item):
@@ -114,18 +119,22 @@ def _check_module(file: SeedFile, test: SeedTest) -> None:
 def _check_property(file: SeedFile, test: SeedTest) -> None:
     """Raise `Failed` unless the module has the property that the test is named for.
 
-    The module is the committed one or, if there is none, what the seed compiles to. Skips the test if the seed has
+    The module is the committed one or, if there is none and for rules, what the file compiles to. Skips the test if the seed has
     errors or Hypothesis is not installed.
     """
     pytest.importorskip("hypothesis", reason="needs the extra `testing`: pip install 'formulaseed[testing]'")
     from formulaseed.testing.properties import property_tests
+    from formulaseed.testing.records import check_agreement
 
     seed = file.load()
     path = file.module_path(seed)
+    if not isinstance(seed, FormulaSeed):
+        check_agreement(seed.program, module_from_source(pipeline.compile(seed), "tested"))
+        return
     if path is not None and path.is_file():
         module = module_from_file(path)
     else:
-        module = module_from_source(compile_seed(seed), "tested")
+        module = module_from_source(pipeline.compile(seed), "tested")
     property_tests(seed, Evaluator(module))[test.name]()
 
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the settings of this plugin."""
-    parser.addini("formulaseed_seeds", "the seeds to test, as patterns of paths: tasks/*/seed.json", type="args")
+    parser.addini(
+        "formulaseed_seeds", "the seeds, rules and requests to test, as patterns: tasks/*/seed.json", type="args"
+    )
     parser.addini("formulaseed_generated", "the folder with the seeds' generated modules, which must be current")
 
 

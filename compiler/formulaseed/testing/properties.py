@@ -43,7 +43,7 @@ def property_tests(seed: FormulaSeed, evaluator: Evaluator) -> dict[str, Callabl
     return tests
 
 
-def _for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
+def for_examples(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Return a decorator that turns a function into one without arguments, which calls it with many drawn examples."""
     # `Phase.explain` comments on arguments, which our messages do not print
     phases = [phase for phase in settings().phases if phase is not Phase.explain]
@@ -75,7 +75,7 @@ def _test_agreement(seed: FormulaSeed, evaluator: Evaluator) -> None:
     Restaurants may have any data that the seed accepts.
     """
 
-    @_for_examples(restaurants(seed, wild=True))
+    @for_examples(restaurants(seed, wild=True))
     def run(restaurant: Restaurant) -> None:
         """Raise `Failed` if the module and the reference evaluator disagree about a restaurant."""
         actual = try_evaluate(evaluator.trace, *restaurant)
@@ -97,7 +97,7 @@ def _test_bounds(seed: FormulaSeed, evaluator: Evaluator) -> None:
     """
     steps = {step.name: step for step in seed.program.steps}
 
-    @_for_examples(restaurants(seed))
+    @for_examples(restaurants(seed))
     def run(restaurant: Restaurant) -> None:
         """Raise `Failed` if an output of a restaurant is not as proved; ignore a restaurant that fails."""
         try:
@@ -166,7 +166,7 @@ def _test_order(seed: FormulaSeed, evaluator: Evaluator) -> None:
     """
     effects = _find_order_effects(seed.program)
 
-    @_for_examples(restaurants(seed), st.permutations(range(MAX_PERMUTED_ROWS)))
+    @for_examples(restaurants(seed), st.permutations(range(MAX_PERMUTED_ROWS)))
     def run(restaurant: Restaurant, order: list[int]) -> None:
         """Raise `Failed` if the restaurant's rows in another `order` change a step by more than rounding."""
         permuted = restaurant._replace(rows=[restaurant.rows[n] for n in order if n < len(restaurant.rows)])
@@ -227,7 +227,7 @@ def _test_claim(seed: FormulaSeed, claim: nodes.Property) -> None:
     is_increasing = claim.direction == "increasing"
     moved = "falls" if is_increasing else "rises"
 
-    @_for_examples(restaurants(seed), growth(seed, claim.variable))
+    @for_examples(restaurants(seed), growth(seed, claim.variable))
     def run(restaurant: Restaurant, more: float) -> None:
         """Raise `Failed` if the claim is wrong for a restaurant whose variable grows by `more`."""
         change = raise_step(seed, restaurant, claim.variable, more)

@@ -1,5 +1,7 @@
 """Plan the module of checked rules: a record of the fields in use, and a function for each rule.
 
+A function has the values of the earlier rules that it uses as arguments, so that each rule is computed once.
+
 In: a `nodes.Program` whose steps are formulas over the fields of a reference. Out: the template's variables.
 """
 
@@ -42,19 +44,23 @@ def plan_rules(program: nodes.Program, *, path: str, sha256: str, style: str) ->
 class RuleView:
     """A rule: the literal of its name, the function that computes it, and the code of its value.
 
-    `function` is the name of the function, and `about` the text of its docstring.
+    `function` is the name of the function, `about` the text of its docstring, and `uses` has the earlier rules
+    that are its arguments. In `evaluate`, `call` computes the value, into `local` unless that is empty.
     """
 
     name: Code
+    uses: list[Code]
+    local: Code
+    call: Code
     function: Code
     about: Code
     value: Code
 
 
-def _plan_rule(step: nodes.Step, function: Code, value: Code, bare: bool) -> RuleView:
-    """Return the view of a rule; its function has a docstring that says nothing about it if `bare`."""
+def _describe_rule(step: nodes.Step, bare: bool) -> Code:
+    """Return the docstring of a rule's function; one that says nothing about the rule if `bare`."""
     about = docstring_text("rule" if bare else step.description or step.name)
-    return RuleView(literal(step.name), function, Code(end_sentence(about)), value)
+    return Code(end_sentence(about))
 
 
 class _RulesPlanner:
@@ -80,6 +86,13 @@ class _RulesPlanner:
             Symbol(SymbolKind.FIELD, f.name): Printed(Code(f"record.{name}"), ATOM, is_float=f.ty.base is Base.NUMBER)
             for f, name in zip(program.record, names, strict=True)
         }
+        arguments = {step.name: name for step, name in zip(program.steps, self.functions, strict=True)}
+        symbols |= {
+            Symbol(SymbolKind.STEP, name): Printed(argument, ATOM, is_float=True)
+            for name, argument in arguments.items()
+        }
+        self.uses = [[name for name in arguments if name in used] for used in program.uses().values()]
+        self.arguments = arguments
         self.code = []
         for step in program.steps:
             assert isinstance(step.operation, nodes.Formula)
@@ -90,7 +103,6 @@ class _RulesPlanner:
         """Return the variables of the template; without descriptions, not even of the rules, if `bare`."""
         program = self.program
         title = f"{program.task_name}: {number_of(len(program.steps), 'rule')}"
-        steps = zip(program.steps, self.functions, self.code, strict=True)
         return {
             "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
             "header": header,
@@ -99,10 +111,32 @@ class _RulesPlanner:
             "sha256": literal(sha256),
             "aliases": [*self.aliases.values()],
             "record": [view.declaration(bare) for view in self.record],
-            "rules": [_plan_rule(step, function, code, bare) for step, function, code in steps],
+            "rules": self.plan_rules(bare),
             "fetches": self.fetches,
             "readers": [view.read for view in self.record],
         }
+
+    def plan_rules(self, bare: bool) -> list[RuleView]:
+        """Return the views of the rules; without their descriptions if `bare`.
+
+        Every rule has a local up to the last one that another rule uses, so that they are computed in their order.
+        """
+        used = set().union(*self.uses)
+        last = max((index for index, step in enumerate(self.program.steps) if step.name in used), default=-1)
+        scope = Names((*_MODULE_NAMES, *self.functions))
+        locals_: dict[str, Code] = {}
+        views = []
+        for index, (step, code) in enumerate(zip(self.program.steps, self.code, strict=True)):
+            function, uses = self.arguments[step.name], self.uses[index]
+            if index <= last:
+                locals_[step.name] = scope.add_local(f"{function}_result")
+            call = Code(f"{function}({', '.join(['record', *(locals_[name] for name in uses)])})")
+            local = locals_.get(step.name, Code(""))
+            arguments = [self.arguments[name] for name in uses]
+            views.append(
+                RuleView(literal(step.name), arguments, local, call, function, _describe_rule(step, bare), code)
+            )
+        return views
 
     def flatten_name(self, name: str) -> str:
         """Return a field's full name as one word, without the root entity."""

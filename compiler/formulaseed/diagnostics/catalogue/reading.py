@@ -189,6 +189,8 @@ duplicate_rule = define_2("FS203", "duplicate rule `{0}`, first at rules[{1}]", 
 
 # --- names in formulas
 
+rule_uses_itself = define_1("FS202", "the rule `{0}` uses itself", "use a field or an earlier rule")
+rule_used_too_early = define_2("FS202", "`{0}` is used before its rule", "move the rule `{0}` ({1}) before this one")
 unreadable_field = define_1(
     "FS301", "`{0}` is of a type that formulas do not read", "use a field of numbers, strings or true and false"
 )

@@ -22,6 +22,7 @@ from formulaseed.language.info import Info
 from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
+from formulaseed.language.sizes import blank_comments
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import INTEGER, Value
 from formulaseed.source.json_reader import JsonString, Plain, read_json
@@ -58,8 +59,8 @@ class Migration:
 def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     """Return the seed v1 `seed` rewritten as v2. `program` is the same seed, checked without errors.
 
-    Parts that v2 cannot express are in `not_moved`; the prompt and the descriptions of steps are only named in
-    `left_out`.
+    Parts that v2 cannot express are in `not_moved`; the prompt, the descriptions of steps and the comments in formulas
+    are only named in `left_out`.
     """
     moved: Object = {key: seed[key] for key in _SAME_KEYS if key in seed}
     if program.keywords:
@@ -83,6 +84,9 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
     if described:
         names = ", ".join(f"`{name}`" for name in described)
         migration.left_out.append(f"the descriptions of {names}: steps have none")
+    commented = [f"`{name}`" for name, step in written.items() if blank_comments(step["formula"]) != step["formula"]]
+    if commented:
+        migration.left_out.append(f"the comments in the formulas of {', '.join(commented)}, which are written anew")
     return migration
 
 

@@ -70,10 +70,9 @@ class ReviewCounts:
 class Provenance:
     """The seed, the parameters and the extractor of a result, so that it can be audited alone.
 
-    `extractor` and `prompt_sha256` are None if nothing was extracted, and no model was called. `edited` is True if the
-    module is not as its seed compiles. `sample` has the size of the sample of relevant reviews, their number, and the
-    random seed. `spoke_for` has the number of a restaurant's reviews that words speak for, and that of all extracted
-    ones; None for an extractor that does not go by words.
+    `extractor` and `prompt_sha256` are None if nothing was extracted, and no model was called. `edited` says that the module is
+    not as its seed compiles. `sample` has the size of a sample, the number of relevant reviews, and the random seed. `spoke_for`
+    has the number of reviews that words speak for, and of all; None without words.
     """
 
     seed_sha256: str
@@ -87,11 +86,8 @@ class Provenance:
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that results have; `edited` only if it is true, `sample` and `spoke_for` only if there is one."""
-        optional = {
-            "edited": self.edited,
-            "sample": self.sample and dict(self.sample),
-            "spoke_for": self.spoke_for and list(self.spoke_for),
-        }
+        words = self.spoke_for and list(self.spoke_for)
+        optional = {"edited": self.edited, "sample": self.sample and dict(self.sample), "spoke_for": words}
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in optional}
         values["parameters"] = dict(self.parameters)
         return values | {name: value for name, value in optional.items() if value}
@@ -371,7 +367,7 @@ class Extraction:
     reasons: Mapping[str, str] = field(default_factory=dict)
     source: AnswerSource = ""
     is_spoken_for: bool | None = None
-    """Whether a word of the review speaks for a value; None if the extractor does not go by words."""
+    """Whether a word speaks for a value; None if the extractor does not go by words."""
 
 
 class Extractor(Protocol):

@@ -6,6 +6,8 @@ from typing import Any
 
 from formulaseed.seed.read.sections import VERSION_KEY_PAIRS, is_v1
 
+_EMPTY: dict[str, Any] = {"filter": {}, "filter_keywords": [], "extraction_prompt": ""}
+
 
 def _section(key: str) -> property:
     """Return a property: a section of a seed as JSON values, empty if the seed leaves it out.
@@ -22,7 +24,7 @@ def _section(key: str) -> property:
             own_key = v1_key if is_v1(seed.data) else v2_key
             if key in (v1_key, v2_key) and key != own_key:
                 raise AttributeError(f"the seed {seed.task_name} has no `{key}`; its version of seeds has `{own_key}`")
-        return {} if key == "filter" else [] if key == "filter_keywords" else ""
+        return _EMPTY[key]
 
     return property(read, doc=f"The section `{key}` of the seed, as JSON values.")
 

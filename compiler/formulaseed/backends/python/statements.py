@@ -364,12 +364,11 @@ class StatementPrinter:
         return any(printer.print_finite(expression).raises for expression in step.expressions())
 
     def _print_comment(self, step: nodes.Step) -> list[Block]:
-        """Print a comment for a step that is a part of a formula; nothing for a step of the seed."""
+        """Print a comment, indented by up to 24, for a step that is a part of a formula; nothing for a step of the seed."""
         if not self.hoisted.is_part(step):
             return []
         text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"
-        # statements of loops are indented by at most 24 columns
-        return [Comment(line) for line in wrap(f"step {text}" if addresses_a_tool(text) else text, 24)]
+        return [*map(Comment, wrap(f"step {text}" if addresses_a_tool(text) else text, 24))]
 
 
 def _find_dependencies(used: set[Symbol], kind: SymbolKind, steps: Sequence[nodes.Step]) -> list[nodes.Step]:

@@ -57,13 +57,13 @@ class _Handler(BaseHTTPRequestHandler):
         return self.answer(200, {**message, "content": content})
 
     def stream(self, message: dict[str, Any]) -> None:
-        """Answer with server-sent events; a usage is part of them."""
+        """Answer with server-sent events, without a usage."""
         events = [
-            {"type": "message_start", "message": {**message, "usage": {"input_tokens": 0, "output_tokens": 0}}},
+            {"type": "message_start", "message": message},
             {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
             {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": self.server.text}},
             {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
             {"type": "message_stop"},
         ]
         text = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)

@@ -35,7 +35,7 @@ from formulaseed.llm.calls import (
 )
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import CallFailed, NotAsked
+from formulaseed.llm.failures import REFUSALS, CallFailed, NotAsked
 from formulaseed.llm.interruption import run_interruptibly
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.write.canonical import format_json
@@ -266,7 +266,7 @@ class LiveTransport:
         try:
             answer, _ = await client.ask(adapt_call(call, capabilities))
         except CallFailed as error:
-            learned = capabilities.without_refused(str(error)) if error.status == 400 else None
+            learned = capabilities.without_refused(str(error)) if error.status in REFUSALS else None
             # Anthropic's own API may refuse a schema for its size, and nothing else
             if learned is None or not (client.is_foreign or learned.structured < capabilities.structured):
                 raise

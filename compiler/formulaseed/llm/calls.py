@@ -6,7 +6,7 @@ Source: the two-phase design's section on the LLM's part; the Messages API.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,10 +52,10 @@ class ModelCapabilities:
 
 
 _REFUSED_WORDS = {
-    "structured": ("output_config", "output_format", "json_schema", "schema", "grammar"),
-    "caching": ("cache_control", "system"),
+    "structured": ("output_config", "output_format", "schema", "grammar"),
+    "caching": ("cache_control",),
     "thinking_off": ("thinking",),
-    "effort": ("output_config", "effort"),
+    "effort": ("output_config", "effort", "thinking"),
 }
 """The words of which one is in a server's message if it rejects a request for the feature. The first feature is tried first."""
 
@@ -249,6 +249,30 @@ def parse_answer(message: Any, request_id: str = "", max_usage: Usage = _NO_USAG
         )
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise ValueError("the API's answer is not a message") from None
+
+
+async def collect_message(events: AsyncIterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the message in the events of a stream, with all of its text in one block.
+
+    It lacks a usage that the server does not state. Raises `ValueError` if the stream ends before the message does.
+    """
+    message: dict[str, Any] = {}
+    usage: dict[str, Any] = {}
+    text = ""
+    is_complete = False
+    async for event in events:
+        stated = event.get("usage") or event.get("message", {}).get("usage") or {}
+        usage |= {name: count for name, count in stated.items() if count is not None}
+        if event["type"] == "content_block_start" and event["content_block"]["type"] == "text":
+            text += event["content_block"]["text"]
+        elif event["type"] == "content_block_delta" and event["delta"]["type"] == "text_delta":
+            text += event["delta"]["text"]
+        elif event["type"] == "message_delta":
+            message |= event["delta"]
+        is_complete = event["type"] == "message_stop"
+    if not is_complete:
+        raise ValueError("the API's answer ends in its middle")
+    return {**message, "content": [{"type": "text", "text": text}], "usage": usage}
 
 
 def _escape_surrogates(text: str) -> str:

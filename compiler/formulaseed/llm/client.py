@@ -17,7 +17,15 @@ from typing import Any
 
 from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError
-from formulaseed.llm.calls import Answer, Attempt, ModelCall, ModelCapabilities, build_request, parse_answer
+from formulaseed.llm.calls import (
+    Answer,
+    Attempt,
+    ModelCall,
+    ModelCapabilities,
+    build_request,
+    collect_message,
+    parse_answer,
+)
 from formulaseed.llm.connecting import Limits, connect, is_foreign, open_pools
 from formulaseed.llm.failures import (
     CallFailed,
@@ -83,7 +91,7 @@ class Client:
         self._begin = begin
         self._on_attempt = on_attempt
         self.sdk = connect(limits, self._record)
-        self.url = str(self.sdk.base_url)
+        self.url = str(self.sdk.base_url.copy_with(userinfo=b""))
         self.is_foreign = is_foreign(self.url)
         self._sdks = [self.sdk]
         self._create_functions: Iterator[Callable[..., Any]] | None = None
@@ -134,9 +142,14 @@ class Client:
         """Send a request, streamed if the answer may be long. Raises errors of the SDK, and `DamagedAnswer`."""
         # a long answer is streamed, since an idle connection may be closed
         if call.max_tokens > _MAX_UNSTREAMED_TOKENS:
-            async with self.sdk.messages.stream(**build_request(call)) as stream:
-                message = await stream.get_final_message()
-            return parse_answer(message.to_dict(), stream.request_id or "", call.max_usage)
+            # not by the SDK's own collector, which fails if a server states no usage
+            stream = await self.sdk.messages.create(**build_request(call), stream=True)
+            try:
+                async with stream:
+                    message = await collect_message(event.to_dict() async for event in stream)
+                return parse_answer(message, stream.response.headers.get("request-id", ""), call.max_usage)
+            except ValueError as error:
+                raise DamagedAnswer(str(error)) from None
         # parsed here, since the SDK's objects take longer to build than everything else in this package
         response = await self._next_create_function()(**build_request(call))
         try:

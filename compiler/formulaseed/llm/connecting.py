@@ -39,12 +39,12 @@ class Limits:
 
 def is_foreign(url: str) -> bool:
     """Return True if a base URL is not that of Anthropic's own API."""
-    return bool(url) and not (urlsplit(url).hostname or "").endswith("anthropic.com")
+    return bool(url) and not f".{urlsplit(url).hostname or ''}".endswith(".anthropic.com")
 
 
 def is_keyless() -> bool:
     """Return True if the server is not Anthropic's and the user has set no key: then nobody bills the calls."""
-    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+    keys = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS")
     return is_foreign(os.environ.get("ANTHROPIC_BASE_URL", "")) and not any(map(os.environ.get, keys))
 
 

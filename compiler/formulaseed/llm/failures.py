@@ -20,6 +20,10 @@ NEVER_ARRIVED = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 """The classes of an SDK error's cause that prove that the request was not sent."""
 
 
+REFUSALS = (400, 422)
+"""The statuses of a request that the server does not take as it is."""
+
+
 class CallFailed(FormulaSeedError):
     """Raised for a call without an answer.
 

@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from formulaseed.data.results import IN_BATCH, NOT_ASKED, Extraction, ReviewInput
@@ -23,7 +24,7 @@ from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.calls import ModelCapabilities, Usage, strip_fence
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import CallFailed, DamagedAnswer, NotAsked
+from formulaseed.llm.failures import REFUSALS, CallFailed, DamagedAnswer, NotAsked
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.source.printing import number_of
@@ -70,6 +71,7 @@ class LiveExtractor(OpenExtractor):
         self._notify = notify
         self._client: Client | None = None
         self._capabilities = ModelCapabilities()
+        self._stored: ModelCapabilities | None = None
         self._is_first = True
         self._is_warm = asyncio.Event()
         self._asking: dict[str, asyncio.Task[StoredAnswer]] = {}
@@ -262,13 +264,14 @@ class LiveExtractor(OpenExtractor):
         try:
             answer, attempt = await client.ask(self._answers.build_call(question, self._capabilities))
         except CallFailed as error:
-            learned = self._capabilities.without_refused(str(error)) if error.status == 400 else None
+            learned = self._capabilities.without_refused(str(error)) if error.status in REFUSALS else None
             if learned is None or not client.is_foreign:
                 raise
-            self._set_capabilities(client, learned)
+            self._capabilities = replace(learned, is_stated=False)
             return await self._ask_once(question)
         if not self._capabilities.enforces_schema:
             answer = strip_fence(answer)
+        self._store_capabilities(client)
         self._streak.reset()
         with self._answers.store.transaction():
             self._answers.settle_attempt(attempt)
@@ -286,18 +289,15 @@ class LiveExtractor(OpenExtractor):
         if self._client is None:
             answers = self._answers
             self._client = Client(self._limits, self._budget, answers.begin, answers.settle_attempt, self._is_over)
-            known = answers.store.get_capabilities(self._client.url, answers.spec.model)
-            if known is not None:
-                self._capabilities = known
-            else:
-                self._set_capabilities(self._client, await self._client.capabilities(answers.spec.model))
+            self._stored = answers.store.get_capabilities(self._client.url, answers.spec.model)
+            self._capabilities = self._stored or await self._client.capabilities(answers.spec.model)
         return self._client
 
-    def _set_capabilities(self, client: Client, capabilities: ModelCapabilities) -> None:
-        """Use these capabilities from now on, and store those of a server that states nothing."""
-        self._capabilities = capabilities
-        if not capabilities.is_stated:
-            self._answers.store.note_capabilities(client.url, self._answers.spec.model, capabilities)
+    def _store_capabilities(self, client: Client) -> None:
+        """Store what was learned of a server that states nothing, now that it has answered."""
+        if not self._capabilities.is_stated and self._capabilities != self._stored:
+            self._stored = self._capabilities
+            self._answers.store.note_capabilities(client.url, self._answers.spec.model, self._capabilities)
 
 
 class _FailureStreak:

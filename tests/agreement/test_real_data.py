@@ -47,7 +47,7 @@ def test_every_step_has_its_published_value() -> None:
 
 def test_the_lexical_extractor_runs_on_real_reviews() -> None:
     """Each of the 25 restaurants gets a verdict; every relevant review is extracted."""
-    found = formulaseed("run", SEED, "--contexts", real("contexts.jsonl"))
+    found = formulaseed("run", SEED, "--contexts", real("contexts.jsonl"), "--extractor", "lexical")
     assert found.status == 0, found.err
     contexts = read_lines(real("contexts.jsonl"))
     assert len(found.results) == len(contexts) == 25

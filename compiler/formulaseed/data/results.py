@@ -387,15 +387,14 @@ class Extractor(Protocol):
 
 
 def truncate_review(text: str, handling: nodes.ReviewHandling | None) -> str | None:
-    """Return the part of a review that is extracted; None if the seed rejects a review of this length.
+    """Return the part of a review that is extracted; None if the seed rejects a review of this length in characters.
 
-    Without `handling` the whole text is returned. `truncate_head` keeps the head, `truncate_tail` the tail,
-    `truncate_middle` both ends. Lengths are characters.
+    Without `handling` the whole text is returned; `truncate_head` keeps the head, `truncate_tail` the tail.
     """
     if handling is None or len(text) <= handling.max_length:
         return text
-    length = handling.max_length
-    head = {"truncate_head": length, "truncate_tail": 0, "truncate_middle": (length + 1) // 2}.get(handling.strategy)
-    if head is None:
+    if handling.strategy == "reject":
         return None
+    length = handling.max_length
+    head = {"truncate_head": length, "truncate_tail": 0, "truncate_middle": (length + 1) // 2}[handling.strategy]
     return text[:head] + text[len(text) - (length - head) :]

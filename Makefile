@@ -38,7 +38,7 @@ demo: $(INSTALLED)  ## compile a task, show the module, run it on restaurants, s
 
 docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
 	$(PIP) '.[docs]'
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: $(DEVELOPED)  ## what usually breaks, in two minutes on two cores
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not thorough and not slow"

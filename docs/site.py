@@ -32,7 +32,8 @@ def on_files(files: Any, config: Any) -> Any:
     readme = (_ROOT / "README.md").read_text(encoding="utf-8")
     text = _OF_README.sub(_named, readme.replace("](CHANGELOG.md)", "](changelog.md)"))
     files.append(File.generated(config, "index.md", content=text.replace("](docs/", "](")))
-    files.append(File.generated(config, "changelog.md", content=(_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))
+    changelog = (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, "changelog.md", content=changelog.replace("](docs/", "](")))
     listed = ["# Diagnostic codes", "", "| code | name |", "|---|---|"]
     for path in sorted(_CODES.glob("FS*.md")):
         page = path.read_text(encoding="utf-8")

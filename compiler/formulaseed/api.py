@@ -122,6 +122,8 @@ def score(
     parameters: Mapping[str, Any] | None = None,
     trace: bool = False,
     duplicates: Duplicates = "fail",
+    fingerprint: bool = False,
+    since: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a table of results.
 
@@ -129,7 +131,9 @@ def score(
     readers, pandas or polars frames, or DuckDB relations. The engine `python` takes nested rows only, as JSON Lines or
     as objects, and no `contexts`. With `trace` results have every step's value, and the rows behind each aggregate.
     Restaurants that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate
-    review, unless `duplicates` is `"first"`: then the first counts. Raises `SeedError`, `DataError` for columns that do
+    review, unless `duplicates` is `"first"`: then the first counts. With `fingerprint` results have a column by which
+    `since`, a Parquet file of such results, spares the evaluation of restaurants that have not changed; only the engine
+    `duckdb` has both. Raises `SeedError`, `DataError` for columns that do
     not fit the seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
     """
     from formulaseed.data.parquet import require_pyarrow
@@ -141,11 +145,13 @@ def score(
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
     evaluator = load_evaluator(loaded)
-    options = ScoreOptions(parameters, trace=trace, duplicates=duplicates)
+    options = ScoreOptions(parameters, trace=trace, duplicates=duplicates, fingerprint=fingerprint, since=since)
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: merge_batches(results.batches, results.schema)
         )
+    if fingerprint or since is not None:
+        raise DataError("`fingerprint` and `since` are for the engine `duckdb`")
     if contexts is not None:
         raise DataError("the engine `python` reads nested rows, which have their contexts: pass no other ones")
     failures = Failures()

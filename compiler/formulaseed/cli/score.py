@@ -17,7 +17,14 @@ from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import build_table, check_suffix, skip_pandas, write_batches, write_values
 from formulaseed.runtime.scoring import ScoredBatches, score_lines, score_tables
-from formulaseed.runtime.table_names import DEFAULT_KEY, DUPLICATE_ROWS, KEYLESS_CONTEXTS, ORPHAN_ROWS, RESTAURANTS
+from formulaseed.runtime.table_names import (
+    DEFAULT_KEY,
+    DUPLICATE_ROWS,
+    KEYLESS_CONTEXTS,
+    ORPHAN_ROWS,
+    RESTAURANTS,
+    UNCHANGED_RESTAURANTS,
+)
 from formulaseed.runtime.tables import ScoreOptions
 from formulaseed.source.printing import number_of
 
@@ -47,6 +54,8 @@ from formulaseed.source.printing import number_of
 )
 @duplicates_option
 @click.option("--strict", is_flag=True, help="Write nothing where rows belong to no restaurant.")
+@click.option("--fingerprint", is_flag=True, help="Add a column by which --since recognises unchanged restaurants.")
+@click.option("--since", metavar="FILE", help="Results with fingerprints; only restaurants that changed are evaluated.")
 @param_option
 def score(
     seed: str,
@@ -99,6 +108,8 @@ def _score_on_spark(
 
     if (options.jobs, options.memory, options.database) != (1, None, None):
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
+    if options.fingerprint or options.since is not None:
+        raise click.UsageError("--fingerprint and --since are for DuckDB; Spark scores all restaurants")
     session = spark.open_session()
     try:
         row_table = spark.read(session, rows)
@@ -165,18 +176,21 @@ class _MonitoredBatches:
 def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
-    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS` and
-    `DUPLICATE_ROWS`, which are removed from it. The status is `WRONG` if rows have no restaurant and `strict` forbids that,
-    `PARTIAL` if restaurants failed.
+    `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS`,
+    `DUPLICATE_ROWS` and `UNCHANGED_RESTAURANTS`, which are removed from it. The status is `WRONG` if rows have no restaurant
+    and `strict` forbids that, `PARTIAL` if restaurants failed.
     """
     names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS)
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
+    unchanged = counts.pop(UNCHANGED_RESTAURANTS, None)
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
         finish(WRONG)
     line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
     if counts:
         line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"
+    if unchanged is not None:
+        line += f"; {unchanged:,} unchanged, {restaurants - unchanged:,} evaluated"
     if orphans:
         line += f"; {number_of(orphans, 'row')} without a restaurant"
     if nameless:

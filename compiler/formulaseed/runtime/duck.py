@@ -84,19 +84,19 @@ def open_session(
 
     `memory` is DuckDB's limit, None for its default. `database` is a file whose tables are opened by name, if given.
     The folder is created in `parent`, or in the system's temporary folder. Raises `UnreadableError` if DuckDB is
-    missing or the database cannot be opened; `_translate_errors` applies in the block.
+    missing or the database cannot be opened; `translate_errors` applies in the block.
     """
     with require_extra("duckdb", "the engine `duckdb`"):
         import duckdb
-    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, _translate_errors():
+    with tempfile.TemporaryDirectory(prefix="formulaseed-", dir=parent) as folder, translate_errors():
         connection = duckdb.connect()
         try:
             settings = {"threads": threads, "memory_limit": memory, "temp_directory": folder}
             for name, value in settings.items():
                 if value is not None:
-                    connection.execute(f"SET {name} = {_literal(value)}")
+                    connection.execute(f"SET {name} = {literal(value)}")
             if database is not None:
-                connection.execute(f"ATTACH {_literal(database)} AS given (READ_ONLY)")
+                connection.execute(f"ATTACH {literal(database)} AS given (READ_ONLY)")
             yield DuckSession(connection, in_database=database is not None)
         finally:
             connection.close()
@@ -187,9 +187,9 @@ def open_chunks(
 
     from formulaseed.runtime.chunks import build_chunk, cut_chunks, join_contexts
 
-    with ExitStack() as stack, _translate_errors():
+    with ExitStack() as stack, translate_errors():
         readers = []
-        for table, query in _build_queries((rows, contexts), mapping, key_range, is_sorted):
+        for table, query in build_queries((rows, contexts), mapping, key_range, is_sorted):
             readers.append(table.cursor.sql(query).to_arrow_reader(_BATCH_LINES))
             stack.callback(readers[-1].close)
         chunks = cut_chunks(_read_batches(readers[0]), counts)
@@ -202,8 +202,8 @@ def open_chunks(
 
 def result_schema(tables: Tables, mapping: TableMapping) -> Any:
     """Return the Arrow schema of results from the columns of the tables, without reading a line."""
-    with _translate_errors():
-        table, query = next(_build_queries(tables, mapping, ALL_KEYS, True))
+    with translate_errors():
+        table, query = next(build_queries(tables, mapping, ALL_KEYS, True))
         return _result_schema(table.cursor.sql(f"{query} LIMIT 0").to_arrow_table().schema, mapping)
 
 
@@ -211,11 +211,11 @@ def _result_schema(rows: Any, mapping: TableMapping) -> Any:
     return mapping.plan.schema(rows.field(KEY).type, rows.field(ORDER).type)
 
 
-def _build_queries(
+def build_queries(
     tables: Tables, mapping: TableMapping, key_range: KeyRange, is_sorted: bool
 ) -> Iterator[tuple[DuckTable, str]]:
     """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
-    key = _build_key_expression(tables, mapping)
+    key = build_key_expression(tables, mapping)
     where = _build_range_condition(key, key_range)
     order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
     for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
@@ -232,15 +232,15 @@ def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRan
 
     The first range has no lower bound, the last no upper bound.
     """
-    with _translate_errors():
-        expression = _build_key_expression(tables, mapping)
+    with translate_errors():
+        expression = build_key_expression(tables, mapping)
         query = f"SELECT {expression} AS key FROM {tables[0].sql} USING SAMPLE {_KEY_SAMPLE_SIZE} ROWS"
         keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
     bounds = sorted({keys[len(keys) * part // count] for part in range(1, count)}) if keys else []
     return list(zip([None, *bounds], [*bounds, None], strict=True))
 
 
-def _build_key_expression(tables: Tables, mapping: TableMapping) -> str:
+def build_key_expression(tables: Tables, mapping: TableMapping) -> str:
     """Return the SQL of the key: an integer if it is one in every table, otherwise a string."""
     is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
     return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
@@ -252,10 +252,10 @@ def _build_range_condition(key: str, key_range: KeyRange) -> str:
     if first is None and end is None:
         return ""
     if first is None:
-        return f" WHERE ({key} < {_literal(end)} OR {key} IS NULL)"
+        return f" WHERE ({key} < {literal(end)} OR {key} IS NULL)"
     if end is None:
-        return f" WHERE {key} >= {_literal(first)}"
-    return f" WHERE {key} >= {_literal(first)} AND {key} < {_literal(end)}"
+        return f" WHERE {key} >= {literal(first)}"
+    return f" WHERE {key} >= {literal(first)} AND {key} < {literal(end)}"
 
 
 def _read_batches(reader: Any) -> Iterator[Any]:
@@ -278,7 +278,7 @@ def _read_file(path: str) -> str:
     reader = next((template for suffix, template in _READERS.items() if plain_path.endswith(suffix)), None)
     if reader is None:
         raise UnreadableError(f"cannot read {path}: a table is a file that ends in {', '.join(_READERS)}")
-    return reader.format(_literal(path))
+    return reader.format(literal(path))
 
 
 def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
@@ -341,7 +341,7 @@ def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> It
         if column.source_kind == "json" and column.target_kind != "json":
             sql = f"{sql} ->> '$'"
         if column.values:
-            cast = f"TRY_CAST({sql} AS ENUM({', '.join(map(_literal, column.values))}))"
+            cast = f"TRY_CAST({sql} AS ENUM({', '.join(map(literal, column.values))}))"
             yield f"{cast} AS {column.alias}"
             yield f"CASE WHEN {cast} IS NULL THEN CAST({sql} AS VARCHAR) END AS {column.alias}{UNKNOWN_SUFFIX}"
         else:
@@ -372,7 +372,7 @@ def _quote(name: str) -> str:
     return '"{}"'.format(name.replace('"', '""'))
 
 
-def _literal(value: object) -> str:
+def literal(value: object) -> str:
     """Return a value as SQL: a string in quotes, a number as it is."""
     return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
 
@@ -383,7 +383,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _translate_errors() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise `UnreadableError` (files, tables, memory, settings) or `DataError` in place of an error of DuckDB."""
     import duckdb
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -82,7 +82,9 @@ def score_tables(
         # processes start first: they are forked only before DuckDB has threads
         ranges.start_workers(options.jobs) if options.jobs > 1 else nullcontext() as workers,
         duck.open_session(1, options.memory, options.database) as session,
+        ExitStack() as stack,
     ):
+        update = None
         tables = session.open_tables(rows, contexts, options.key)
         row_table, context_table = tables
         context_columns = None if context_table is None else context_table.columns
@@ -92,8 +94,18 @@ def score_tables(
 
         def use_batches(batches: Iterator[Any], schema: Any) -> _Returned:
             """Call `use` with the results, whose schema has their provenance, and return what it returns."""
+            if update is not None:
+                batches = update.complete(batches, counts)
+                schema = schema.append(update.field)
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
+        if options.fingerprint or options.since is not None:
+            from formulaseed.runtime import fingerprints
+
+            record = json.loads(provenance["formulaseed"])
+            update = stack.enter_context(fingerprints.open_update(tables, mapping, record, options))
+            tables = update.tables
+            row_table, context_table = tables
         if workers is None:
             return ranges.score_range(tables, mapping, evaluator.module, counts, use_batches)
         memory = ranges.divide_memory(options.memory, options.jobs)

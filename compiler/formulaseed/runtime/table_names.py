@@ -18,6 +18,8 @@ UNKNOWN_SUFFIX = "_other"
 
 ERROR_COLUMNS = ("error_step", "error_kind", "error_message")
 """The columns of results with the error of a restaurant that failed."""
+FINGERPRINT = "fingerprint"
+"""The column of results with a hash of everything that the line depends on, if it was asked for."""
 OVERFLOW_MESSAGE = "its value has more than the 64 bits of a column"
 
 RESTAURANTS = "restaurants"
@@ -28,3 +30,5 @@ KEYLESS_CONTEXTS = "nameless"
 """The count of contexts without a key."""
 DUPLICATE_ROWS = "duplicates"
 """The count of rows dropped because an earlier row of the restaurant has their review's id."""
+UNCHANGED_RESTAURANTS = "unchanged"
+"""The count of restaurants whose lines are those of earlier results."""

@@ -6,6 +6,7 @@ missing and mistyped columns are reported at once, a missing one with the neares
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,10 @@ class ScoreOptions:
     database: str | None = None
     """A DuckDB file; rows and contexts are then names of its tables."""
     duplicates: Duplicates = "fail"
+    fingerprint: bool = False
+    """Whether results have the column `fingerprint`; they also do with `since`."""
+    since: str | os.PathLike[str] | None = None
+    """A Parquet file of results with fingerprints; restaurants that have not changed since are not evaluated again."""
 
 
 @dataclass(frozen=True, slots=True)

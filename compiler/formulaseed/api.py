@@ -123,7 +123,7 @@ def score(
     trace: bool = False,
     duplicates: Duplicates = "fail",
     fingerprint: bool = False,
-    since: str | os.PathLike[str] | None = None,
+    since: str | Path | None = None,
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a table of results.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
 from formulaseed.data.duplicates import Duplicates
@@ -114,6 +115,7 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "by": Annotated[float, Field(gt=0, strict=True)],
         "duplicates": Duplicates,
         "engine": Literal["duckdb", "python"],
+        "key": StrictStr,
         "limit": Annotated[StrictInt, Field(ge=0)] | None,
         "notify": Callable[..., Any] | None,
         "on_error": Literal["fail", "skip"],
@@ -123,8 +125,9 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "parameters_old": parameters,
         "sample": Annotated[StrictInt, Field(ge=1)] | None,
         "sample_seed": StrictInt,
+        "since": StrictStr | Path | None,
         "target": StrictStr,
         "text": StrictStr,
-        **dict.fromkeys(("allow_edited", "formatted", "strict", "trace", "with_text"), StrictBool),
+        **dict.fromkeys(("allow_edited", "fingerprint", "formatted", "strict", "trace", "with_text"), StrictBool),
     }
     return {name: TypeAdapter(ty) for name, ty in types.items()}

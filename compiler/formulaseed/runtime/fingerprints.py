@@ -154,10 +154,10 @@ def _fingerprint(tables: duck.Tables, mapping: TableMapping, salt: str) -> tuple
     with duck.translate_errors():
         hashed = [_hash_lines(table, query, salt) for table, query in queries]
     keyless = [pc.sum(lines.filter(pc.is_null(lines.column(KEY))).column("lines")).as_py() or 0 for lines in hashed]
-    rows, *others = (lines.filter(pc.is_valid(lines.column(KEY))) for lines in hashed)
-    if not others:
+    rows, *context_tables = (lines.filter(pc.is_valid(lines.column(KEY))) for lines in hashed)
+    if not context_tables:
         return rows.select([KEY, FINGERPRINT]), {ORPHAN_ROWS: keyless[0]}
-    [contexts] = others
+    [contexts] = context_tables
     row_lines = pc.index_in(contexts.column(KEY), value_set=rows.column(KEY).combine_chunks())
     fingerprint = pc.binary_join_element_wise(
         contexts.column(FINGERPRINT), rows.column(FINGERPRINT).take(row_lines), "", null_handling="replace"

@@ -6,9 +6,9 @@ missing and mistyped columns are reported at once, a missing one with the neares
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.data.duplicates import ID, Duplicates
@@ -74,7 +74,7 @@ class ScoreOptions:
     duplicates: Duplicates = "fail"
     fingerprint: bool = False
     """Whether results have the column `fingerprint`; they also do with `since`."""
-    since: str | os.PathLike[str] | None = None
+    since: str | Path | None = None
     """A Parquet file of results with fingerprints; restaurants that have not changed since are not evaluated again."""
 
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from formulaseed.compare.causes import Setting
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
-from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
+from formulaseed.compare.evaluation import compare_outcomes
+from formulaseed.compare.outcomes import Outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
@@ -174,7 +176,8 @@ def diff(
         duplicates=duplicates,
     )
     if difference.outcomes is not None:
-        failures.require_restaurants(difference.outcomes.restaurant_count)
+        outcomes = difference.outcomes
+        failures.require_restaurants(outcomes.restaurant_count + len(outcomes.gone) + len(outcomes.new))
     return difference
 
 

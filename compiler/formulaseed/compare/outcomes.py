@@ -1,44 +1,25 @@
-"""Compares the results of two programs for the same restaurants: verdicts that flip, numbers that move, steps that diverge.
+"""Holds the results of two runs for the same restaurants: verdicts that flip, numbers that move, steps that diverge.
 
-In: two evaluators with the pairing of their steps, and lines of rows. Out: `Outcomes`. A restaurant that fails is counted,
-and named in `failures`.
+`evaluation` computes them from rows, `results` reads them from files. Out: JSON values, and the blocks of a document.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
-from formulaseed.data.duplicates import Duplicates
-from formulaseed.data.jsonl import InputLine
+from formulaseed.compare.causes import InputChange, Verdicts
+from formulaseed.compare.pairing import Pairing, compute_change
 from formulaseed.data.results import Failures
-from formulaseed.errors import DataError, EvaluationError
-from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, sentence
 from formulaseed.pages.values import format_change, format_value
-from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import ExtractedRestaurant
-from formulaseed.runtime.running import add_failure, read_rows
 from formulaseed.source.printing import number_of
 
-_MAX_LISTED_RESTAURANTS = 20
-_NO_ROWS = "(extraction)"
-_NOT_EVALUATED = "(data)"
-Verdicts = tuple[str | None, str | None]
-"""The verdict of a restaurant with the old seed and with the new one; None if it fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A compiled seed with its parameters; `name` is `old` or `new`."""
-
-    name: str
-    evaluator: Evaluator
-    parameters: Mapping[str, Value] | None = None
+MAX_LISTED_RESTAURANTS = 20
+_MAX_LISTED_CAUSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +29,7 @@ class RestaurantChange:
     `outputs` maps each output to its two values; it is empty if the restaurant fails with either seed. `changed` names the
     outputs whose values differ. `diverges_at` is the first step, in the new seed's order, that has another value and on which
     a changed output depends through such steps. It is the failing step if the restaurant fails at different steps.
+    `causes` are the changes of its input; empty if they were not compared, or the verdict is the same.
     """
 
     business_id: str
@@ -56,6 +38,7 @@ class RestaurantChange:
     outputs: Mapping[str, tuple[Value, Value]]
     changed: tuple[str, ...]
     diverges_at: str
+    causes: tuple[InputChange, ...] = ()
 
     @property
     def is_different(self) -> bool:
@@ -70,7 +53,42 @@ class RestaurantChange:
             "verdict": _name_pair(self.verdicts),
             "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
             "diverges_at": self.diverges_at,
+            "causes": [cause.to_json() for cause in self.causes],
         }
+
+    def build_causes(self) -> Iterator[ListItem]:
+        """Yield an item for the verdicts, and items below it for at most `_MAX_LISTED_CAUSES` changes of the input.
+
+        If some changes move the verdict alone, only they are listed, and the others are counted.
+        """
+        verdicts = [*map(_format_verdict_cell, self.verdicts)]
+        moving = [cause for cause in self.causes if cause.moves]
+        lead = (InlineCode(self.business_id), ": ", verdicts[0], " → ", verdicts[1])
+        if moving:
+            yield ListItem((*lead, ", moved by"))
+        elif len(self.causes) == 1:
+            yield ListItem((*lead, ", after"))
+        else:
+            yield ListItem((*lead, f", moved by {len(self.causes):,} changes together, and by none of them alone"))
+        for cause in (moving or self.causes)[:_MAX_LISTED_CAUSES]:
+            parts = cause.describe()
+            if cause.moves and cause.verdict != self.verdicts[1]:
+                parts += [", alone to ", _format_verdict_cell(cause.verdict)]
+            yield ListItem(tuple(parts), 1)
+        more = len(moving or self.causes) - _MAX_LISTED_CAUSES
+        if more > 0:
+            yield ListItem(f"{more:,} more", 1)
+        if moving and len(moving) < len(self.causes):
+            yield ListItem(f"{len(self.causes) - len(moving):,} other changes, which do not move it alone", 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LoneRestaurant:
+    """A restaurant that only one of two runs has, with its verdict there; None if it fails."""
+
+    business_id: str
+    name: str
+    verdict: str | None
 
 
 def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
@@ -84,6 +102,7 @@ class Outcomes:
 
     `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
     `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
+    `gone` and `new` are the restaurants that only the old run or only the new one has; nothing else counts them.
     """
 
     pairing: Pairing
@@ -91,10 +110,12 @@ class Outcomes:
     changes: tuple[RestaurantChange, ...]
     failures: Failures
     extracted_twice: bool = False
+    gone: Sequence[LoneRestaurant] = ()
+    new: Sequence[LoneRestaurant] = ()
 
     @property
     def restaurant_count(self) -> int:
-        """The number of restaurants, failures included."""
+        """The number of restaurants that both runs have, failures included."""
         return sum(self.matrix.values())
 
     @property
@@ -144,6 +165,8 @@ class Outcomes:
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
             "diverging": dict(self.count_divergences().most_common()),
             "differing": [change.to_json() for change in self.rank_changes()],
+            "gone": [asdict(restaurant) for restaurant in self.gone],
+            "new": [asdict(restaurant) for restaurant in self.new],
             "failures": self.failures.lines,
         }
 
@@ -160,6 +183,10 @@ class Outcomes:
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
             yield self._build_matrix_table()
+        if self.gone or self.new:
+            yield sentence(
+                f"{number_of(len(self.gone), 'restaurant')} only in the old run, {len(self.new):,} only in the new."
+            )
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
@@ -191,35 +218,58 @@ class Outcomes:
             format_change(fall) if fall < 0 else "-",
         )
 
-    def build_restaurant_tables(self) -> Iterator[Block]:
-        """Yield a table of the restaurants with other results, and one of the steps at which they diverge first.
+    def build_restaurant_tables(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> Iterator[Block]:
+        """Yield tables of the restaurants with other results, with what moved them, and of those that one run lacks.
 
-        The first table has at most `_MAX_LISTED_RESTAURANTS` restaurants. Yields nothing if no restaurant differs.
+        At most `max_restaurants` are listed in each. Yields nothing if no restaurant differs.
         """
         changes = self.rank_changes()
+        if changes:
+            yield _build_heading("Restaurants with other results", changes, max_restaurants)
+            yield from self._build_changes(changes[:max_restaurants])
+        causes = [item for change in changes[:max_restaurants] if change.causes for item in change.build_causes()]
+        if causes:
+            yield Heading("What moved them", 3)
+            yield Items(causes)
+        for title, restaurants in (("Only in the old run", self.gone), ("Only in the new run", self.new)):
+            if restaurants:
+                yield _build_heading(title, restaurants, max_restaurants)
+                rows = [
+                    (InlineCode(restaurant.business_id), _format_verdict_cell(restaurant.verdict))
+                    for restaurant in restaurants[:max_restaurants]
+                ]
+                yield Table(("restaurant", "verdict"), rows, is_sortable=True)
+
+    def _build_changes(self, changes: Sequence[RestaurantChange]) -> Iterator[Block]:
+        """Yield a table of `changes`, and one of the steps at which restaurants diverge first, if any step is known."""
         score = self.score
-        if not changes:
-            return
-        title = "Restaurants with other results"
-        if len(changes) > _MAX_LISTED_RESTAURANTS:
-            title += f", the first {_MAX_LISTED_RESTAURANTS} of {len(changes):,}"
-        yield Heading(title, 3)
+        has_steps = any(change.diverges_at for change in changes)
         columns = ["restaurant"]
         if self.pairing.verdict is not None:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
         rows = []
-        for change in changes[:_MAX_LISTED_RESTAURANTS]:
+        for change in changes:
             row: list[str] = [InlineCode(change.business_id)]
             if self.pairing.verdict is not None:
                 row += map(_format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
-            rows.append([*row, InlineCode(change.diverges_at)])
-        yield Table((*columns, "first step that differs"), rows)
-        steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
-        yield Table(("first step that differs", "restaurants"), steps)
+            rows.append([*row, InlineCode(change.diverges_at)] if has_steps else row)
+        if has_steps:
+            columns.append("first step that differs")
+        yield Table(columns, rows, is_sortable=True)
+        if has_steps:
+            steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
+            yield Table(("first step that differs", "restaurants"), steps)
+
+
+def _build_heading(title: str, restaurants: Sequence[object], max_restaurants: int) -> Heading:
+    """Return the heading of a table of restaurants; it says how many there are if not all of them are listed."""
+    if len(restaurants) > max_restaurants:
+        title += f", the first {max_restaurants:,} of {len(restaurants):,}"
+    return Heading(title, 3)
 
 
 def _format_verdict_cell(verdict: str | None) -> str:
@@ -242,158 +292,3 @@ def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
 
 def _format_value_cell(value: Value) -> str:
     return InlineCode(value) if isinstance(value, str) else format_value(value)
-
-
-# --- evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class _StepValues:
-    """The values of all steps of a restaurant; None if it fails, with the error and the step (or other place) of it."""
-
-    values: Mapping[str, Value] | None
-    failed_at: str | None = None
-    error: EvaluationError | DataError | None = None
-
-
-_RestaurantPair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
-"""A restaurant with its rows for the old seed and for the new one; None for a seed for which it has none."""
-
-
-def compare_outcomes(
-    old: Setting,
-    new: Setting,
-    pairing: Pairing,
-    lines: Iterable[InputLine],
-    failures: Failures,
-    new_lines: Iterable[InputLine] | None,
-    duplicates: Duplicates,
-) -> Outcomes:
-    """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
-
-    Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. A restaurant with rows for one seed only fails with the other seed.
-    """
-    matrix: Counter[Verdicts] = Counter()
-    changes: list[RestaurantChange] = []
-    for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
-        restaurant = before or after
-        assert restaurant is not None  # every pair has rows for at least one seed
-        old_steps = _evaluate_restaurant(old, before)
-        new_steps = _evaluate_restaurant(new, after)
-        _add_failures(failures, restaurant, (old, new), (old_steps, new_steps))
-        change = _compare_restaurant(restaurant, old_steps, new_steps, pairing)
-        matrix[change.verdicts] += 1
-        if change.is_different:
-            changes.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None)
-
-
-def _pair_restaurants(
-    old: Setting,
-    new: Setting,
-    lines: Iterable[InputLine],
-    new_lines: Iterable[InputLine] | None,
-    failures: Failures,
-    duplicates: Duplicates,
-) -> Iterator[_RestaurantPair]:
-    """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
-
-    If `new_lines` is None, each restaurant is paired with itself; otherwise all of `new_lines` is read into memory
-    first. Adds lines that cannot be read to `failures`.
-    """
-    restaurants = _read_rows(old, lines, failures, duplicates)
-    if new_lines is None:
-        yield from ((restaurant, restaurant) for restaurant in restaurants)
-        return
-    by_id: dict[str, list[ExtractedRestaurant]] = {}
-    new_failures = Failures()  # its duplicates are not added: those of the old rows are the same, and count once
-    for restaurant in _read_rows(new, new_lines, new_failures, duplicates):
-        by_id.setdefault(restaurant.business_id, []).append(restaurant)
-    failures.lines += new_failures.lines
-    for restaurant in restaurants:
-        same_id = by_id.get(restaurant.business_id)
-        yield restaurant, same_id.pop(0) if same_id else None
-    yield from ((None, restaurant) for remaining in by_id.values() for restaurant in remaining)
-
-
-def _read_rows(
-    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
-) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
-    restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
-    return (restaurant for restaurant in restaurants if restaurant.error is None)
-
-
-def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant | None) -> _StepValues:
-    """Return a restaurant's step values, or its error and where it occurred; errors are returned, not raised.
-
-    A `restaurant` that is None fails at `_NO_ROWS`; one whose rows are invalid fails at `_NOT_EVALUATED`.
-    """
-    if restaurant is None:
-        return _StepValues(None, _NO_ROWS, DataError(f"there are no rows for the {setting.name} seed"))
-    try:
-        return _StepValues(setting.evaluator.trace(restaurant.rows, restaurant.context, setting.parameters))
-    except EvaluationError as error:
-        return _StepValues(None, error.step, error)
-    except DataError as error:
-        return _StepValues(None, _NOT_EVALUATED, error)
-
-
-def _add_failures(
-    failures: Failures,
-    restaurant: ExtractedRestaurant,
-    settings: tuple[Setting, Setting],
-    results: tuple[_StepValues, _StepValues],
-) -> None:
-    """Add a restaurant's errors to `failures`: rows that neither seed can read once, other errors with the seed's name."""
-    old_error, new_error = (result.error for result in results)
-    if isinstance(old_error, DataError) and str(old_error) == str(new_error):
-        add_failure(failures, restaurant, old_error)
-        return
-    for setting, result in zip(settings, results, strict=True):
-        if result.error is not None:
-            note = "" if result.failed_at == _NO_ROWS else f" (with the {setting.name} seed)"
-            add_failure(failures, restaurant, result.error, note)
-
-
-def _compare_restaurant(
-    restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
-) -> RestaurantChange:
-    """Return the two verdicts and outputs of a restaurant, the outputs that changed, and the first step that differs.
-
-    If it fails with either seed, there are no outputs, and the verdict with that seed is None.
-    """
-    pairs: dict[str, tuple[Value, Value]] = {}
-    if before.values is not None and after.values is not None:
-        pairs = {name: (before.values[old_name], after.values[name]) for name, old_name in pairing.old_names.items()}
-    differing = {name for name, pair in pairs.items() if not is_same(*pair)}
-    changed = tuple(output for output in pairing.outputs if output in differing)
-    diverges_at = _find_first_difference(differing, changed, pairing)
-    if before.failed_at != after.failed_at:
-        diverges_at = after.failed_at or before.failed_at or ""
-    name = restaurant.context.get("name")
-    old_verdict = pairing.old_names.get(pairing.verdict) if pairing.verdict is not None else None
-    return RestaurantChange(
-        business_id=restaurant.business_id,
-        name=name if isinstance(name, str) else "",
-        verdicts=(format_verdict(before.values, old_verdict), format_verdict(after.values, pairing.verdict)),
-        outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
-        changed=changed,
-        diverges_at=diverges_at,
-    )
-
-
-def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
-    """Return the first differing step on which a changed output depends; empty if `changed` is empty.
-
-    The steps between it and the output must differ, too; the output itself counts. The order is that of the new seed.
-    """
-    stack = list(changed)
-    causes = set(changed)
-    while stack:
-        for symbol in pairing.uses[stack.pop()]:
-            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in causes:
-                causes.add(symbol.name)
-                stack.append(symbol.name)
-    return next((name for name in pairing.old_names if name in causes), "")

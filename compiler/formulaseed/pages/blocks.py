@@ -139,11 +139,15 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; `marked` is the position of the row that applies, or None. Columns of numbers are aligned to the right."""
+    """A table; `marked` is the position of the row that applies, or None. Columns of numbers are aligned to the right.
+
+    A reader of a page can sort a table that `is_sortable` by a click on the name of a column.
+    """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     marked: int | None = None
+    is_sortable: bool = False
 
 
 @dataclass(frozen=True, slots=True)

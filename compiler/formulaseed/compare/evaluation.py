@@ -1,0 +1,205 @@
+"""Evaluates restaurants with two settings, and compares the results: verdicts, outputs, the first step that differs.
+
+In: two evaluators with the pairing of their steps, and lines of rows. Out: `Outcomes`. A restaurant that fails is counted,
+and named in `failures`; one that has rows for one setting only is listed as gone or new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from formulaseed.compare.causes import Setting, Verdicts, find_causes
+from formulaseed.compare.outcomes import LoneRestaurant, Outcomes, RestaurantChange
+from formulaseed.compare.pairing import Pairing, format_verdict, is_same
+from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.jsonl import InputLine
+from formulaseed.data.results import Failures
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.language.typed import SymbolKind
+from formulaseed.language.types import Value
+from formulaseed.runtime.extracting import ExtractedRestaurant
+from formulaseed.runtime.running import add_failure, read_rows
+
+_NOT_EVALUATED = "(data)"
+
+
+@dataclass(frozen=True, slots=True)
+class _StepValues:
+    """The values of all steps of a restaurant; None if it fails, with the error and the step (or other place) of it."""
+
+    values: Mapping[str, Value] | None
+    failed_at: str | None = None
+    error: EvaluationError | DataError | None = None
+
+
+_RestaurantPair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
+"""A restaurant with its rows for the old seed and for the new one; None for a seed for which it has none."""
+
+
+def compare_outcomes(
+    old: Setting,
+    new: Setting,
+    pairing: Pairing,
+    lines: Iterable[InputLine],
+    failures: Failures,
+    new_lines: Iterable[InputLine] | None,
+    duplicates: Duplicates,
+) -> Outcomes:
+    """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
+
+    Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
+    `lines`. If rows or parameters differ, the causes of each verdict that moved are found.
+    """
+    matrix: Counter[Verdicts] = Counter()
+    changes: list[RestaurantChange] = []
+    gone: list[LoneRestaurant] = []
+    new_restaurants: list[LoneRestaurant] = []
+    has_causes = pairing.verdict is not None and (new_lines is not None or old.parameters != new.parameters)
+    for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
+        if before is None or after is None:
+            if before is not None:
+                gone.append(_evaluate_alone(old, before, _find_old_verdict(pairing), failures))
+            if after is not None:
+                new_restaurants.append(_evaluate_alone(new, after, pairing.verdict, failures))
+            continue
+        old_steps = _evaluate_restaurant(old, before)
+        new_steps = _evaluate_restaurant(new, after)
+        _add_failures(failures, before, (old, new), (old_steps, new_steps))
+        change = _compare_restaurant(before, old_steps, new_steps, pairing)
+        matrix[change.verdicts] += 1
+        if has_causes and change.verdicts[0] != change.verdicts[1]:
+            change = replace(change, causes=find_causes(old, new, (before, after), pairing, change.verdicts))
+        if change.is_different:
+            changes.append(change)
+    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None, gone, new_restaurants)
+
+
+def _evaluate_alone(
+    setting: Setting, restaurant: ExtractedRestaurant, verdict: str | None, failures: Failures
+) -> LoneRestaurant:
+    """Return the result of a restaurant that one run has, whose output `verdict` is the verdict; add its failure."""
+    result = _evaluate_restaurant(setting, restaurant)
+    if result.error is not None:
+        add_failure(failures, restaurant, result.error, f" (with the {setting.name} seed)")
+    return LoneRestaurant(restaurant.business_id, _read_name(restaurant), format_verdict(result.values, verdict))
+
+
+def _find_old_verdict(pairing: Pairing) -> str | None:
+    """Return the name of the verdict in the old seed; None without a verdict."""
+    return pairing.old_names.get(pairing.verdict) if pairing.verdict is not None else None
+
+
+def _read_name(restaurant: ExtractedRestaurant) -> str:
+    """Return the name of a restaurant; empty if it has none."""
+    name = restaurant.context.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _pair_restaurants(
+    old: Setting,
+    new: Setting,
+    lines: Iterable[InputLine],
+    new_lines: Iterable[InputLine] | None,
+    failures: Failures,
+    duplicates: Duplicates,
+) -> Iterator[_RestaurantPair]:
+    """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
+
+    If `new_lines` is None, each restaurant is paired with itself; otherwise all of `new_lines` is read into memory
+    first. Adds lines that cannot be read to `failures`.
+    """
+    restaurants = _read_rows(old, lines, failures, duplicates)
+    if new_lines is None:
+        yield from ((restaurant, restaurant) for restaurant in restaurants)
+        return
+    by_id: dict[str, list[ExtractedRestaurant]] = {}
+    new_failures = Failures()  # its duplicates are not added: those of the old rows are the same, and count once
+    for restaurant in _read_rows(new, new_lines, new_failures, duplicates):
+        by_id.setdefault(restaurant.business_id, []).append(restaurant)
+    failures.lines += new_failures.lines
+    for restaurant in restaurants:
+        same_id = by_id.get(restaurant.business_id)
+        yield restaurant, same_id.pop(0) if same_id else None
+    yield from ((None, restaurant) for remaining in by_id.values() for restaurant in remaining)
+
+
+def _read_rows(
+    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
+) -> Iterator[ExtractedRestaurant]:
+    """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
+    restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
+    return (restaurant for restaurant in restaurants if restaurant.error is None)
+
+
+def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant) -> _StepValues:
+    """Return a restaurant's step values, or its error and where it occurred; errors are returned, not raised.
+
+    A restaurant whose rows are invalid fails at `_NOT_EVALUATED`.
+    """
+    try:
+        return _StepValues(setting.evaluator.trace(restaurant.rows, restaurant.context, setting.parameters))
+    except EvaluationError as error:
+        return _StepValues(None, error.step, error)
+    except DataError as error:
+        return _StepValues(None, _NOT_EVALUATED, error)
+
+
+def _add_failures(
+    failures: Failures,
+    restaurant: ExtractedRestaurant,
+    settings: tuple[Setting, Setting],
+    results: tuple[_StepValues, _StepValues],
+) -> None:
+    """Add a restaurant's errors to `failures`: rows that neither seed can read once, other errors with the seed's name."""
+    old_error, new_error = (result.error for result in results)
+    if isinstance(old_error, DataError) and str(old_error) == str(new_error):
+        add_failure(failures, restaurant, old_error)
+        return
+    for setting, result in zip(settings, results, strict=True):
+        if result.error is not None:
+            add_failure(failures, restaurant, result.error, f" (with the {setting.name} seed)")
+
+
+def _compare_restaurant(
+    restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
+) -> RestaurantChange:
+    """Return the two verdicts and outputs of a restaurant, the outputs that changed, and the first step that differs.
+
+    If it fails with either seed, there are no outputs, and the verdict with that seed is None.
+    """
+    pairs: dict[str, tuple[Value, Value]] = {}
+    if before.values is not None and after.values is not None:
+        pairs = {name: (before.values[old_name], after.values[name]) for name, old_name in pairing.old_names.items()}
+    differing = {name for name, pair in pairs.items() if not is_same(*pair)}
+    changed = tuple(output for output in pairing.outputs if output in differing)
+    diverges_at = _find_first_difference(differing, changed, pairing)
+    if before.failed_at != after.failed_at:
+        diverges_at = after.failed_at or before.failed_at or ""
+    return RestaurantChange(
+        business_id=restaurant.business_id,
+        name=_read_name(restaurant),
+        verdicts=(
+            format_verdict(before.values, _find_old_verdict(pairing)),
+            format_verdict(after.values, pairing.verdict),
+        ),
+        outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
+        changed=changed,
+        diverges_at=diverges_at,
+    )
+
+
+def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:
+    """Return the first differing step on which a changed output depends; empty if `changed` is empty.
+
+    The steps between it and the output must differ, too; the output itself counts. The order is that of the new seed.
+    """
+    stack = list(changed)
+    causes = set(changed)
+    while stack:
+        for symbol in pairing.uses[stack.pop()]:
+            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in causes:
+                causes.add(symbol.name)
+                stack.append(symbol.name)
+    return next((name for name in pairing.old_names if name in causes), "")

@@ -151,11 +151,12 @@ def _judge(change: InputChange, verdict: str | None, verdicts: Verdicts) -> Inpu
 
 def _read_input(setting: Setting, restaurant: ExtractedRestaurant) -> _Input:
     """Return the input of a restaurant as the seed of `setting` reads it, with the parameters of `setting`."""
-    reviews: dict[tuple[Hashable, int], _Review] = {}
+    module: Any = setting.evaluator.module
+    reviews: dict[_ReviewKey, _Review] = {}
     occurrences = Counter[Hashable]()
     for index, row in enumerate(restaurant.rows):
         try:
-            [parsed_row] = setting.evaluator.parse_rows([row])
+            parsed_row = module.Row(*setting.evaluator.parse_rows([row])[0])
         except DataError:
             parsed_row = None
         review_id = row.get(ID) if isinstance(row, Mapping) else None
@@ -164,8 +165,8 @@ def _read_input(setting: Setting, restaurant: ExtractedRestaurant) -> _Input:
         reviews[key, occurrences[key]] = _Review(str(review_id) if is_named else f"rows[{index}]", parsed_row)
         occurrences[key] += 1
     try:
-        context = setting.evaluator.module.parse_context(restaurant.context)
-    except setting.evaluator.module.DataError:
+        context = module.parse_context(restaurant.context)
+    except module.DataError:
         context = None
     return _Input(reviews, context, setting.parameters or {})
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from formulaseed.compare.causes import Setting
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
 from formulaseed.compare.evaluation import compare_outcomes
-from formulaseed.compare.outcomes import Outcomes
+from formulaseed.compare.outcomes import MAX_LISTED_RESTAURANTS, MAX_RESTAURANTS_ON_PAGE, Outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
@@ -25,6 +25,7 @@ from formulaseed.errors import DataError
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
 from formulaseed.pages.document import RenderedDocument
+from formulaseed.pages.html import as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
@@ -116,9 +117,15 @@ class Difference(RenderedDocument):
     def __repr__(self) -> str:
         return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
-    def _blocks(self) -> list[Block]:
+    @cached_property
+    def html(self) -> str:
+        """The difference as an HTML page that needs no other file, with more restaurants than in text."""
+        return as_page(self.title, self._blocks(MAX_RESTAURANTS_ON_PAGE))
+
+    def _blocks(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> list[Block]:
         """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
-        return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *self._build_restaurants()]
+        restaurants = self._build_restaurants(max_restaurants)
+        return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *restaurants]
 
     def _build_headline(self) -> Paragraph:
         """Return a sentence with both seeds, and the number of changes of each category that has some."""
@@ -136,9 +143,9 @@ class Difference(RenderedDocument):
             yield sentence("Both have the same rows: what the other question would give is not in them.")
         yield from self.outcomes.build_summary()
 
-    def _build_restaurants(self) -> Iterable[Block]:
+    def _build_restaurants(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> Iterable[Block]:
         """Return the tables of restaurants with other results; nothing if no restaurants were compared."""
-        return self.outcomes.build_restaurant_tables() if self.outcomes is not None else ()
+        return self.outcomes.build_restaurant_tables(max_restaurants) if self.outcomes is not None else ()
 
 
 @validate_arguments

@@ -19,6 +19,7 @@ from formulaseed.pages.values import format_change, format_value
 from formulaseed.source.printing import number_of
 
 MAX_LISTED_RESTAURANTS = 20
+MAX_RESTAURANTS_ON_PAGE = 1_000
 _MAX_LISTED_CAUSES = 5
 
 

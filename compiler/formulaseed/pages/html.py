@@ -16,7 +16,7 @@ from hashlib import sha256
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from formulaseed.pages.blocks import Block, Card, Line, ListItem, Title, line_parts
+from formulaseed.pages.blocks import Block, Card, Line, ListItem, Table, Title, line_parts
 from formulaseed.resources import resource_folder
 
 if TYPE_CHECKING:
@@ -38,10 +38,15 @@ def as_fragment(blocks: Iterable[Block]) -> str:
 
 
 def as_page(title: str, blocks: Iterable[Block]) -> str:
-    """Return the blocks as a complete HTML page. Its heading is `title`, unless a `Title` block is among the blocks."""
+    """Return the blocks as a complete HTML page. Its heading is `title`, unless a `Title` block is among the blocks.
+
+    Tables that are sortable bring along the script that sorts them, the only one that may run in the page.
+    """
     all_blocks = [*blocks]
-    has_title = any(isinstance(block, Title) for block in all_blocks)
-    return render_template("document.html.j2", title=title, has_title=has_title, blocks=all_blocks, policy="")
+    values = {"title": title, "has_title": any(isinstance(block, Title) for block in all_blocks), "blocks": all_blocks}
+    if any(isinstance(block, Table) and block.is_sortable for block in all_blocks):
+        return _render_with_script("document.html.j2", "tables.js", **values)
+    return render_template("document.html.j2", script="", policy="", **values)
 
 
 def render_template(name: str, **values: object) -> str:
@@ -55,9 +60,14 @@ def render_template(name: str, **values: object) -> str:
 
 def render_report(**values: object) -> str:
     """Render the page of a report; `values` are those of its template. Only the page's own script may run in it."""
-    script = render_template("report.js")
+    return _render_with_script("report.html.j2", "report.js", **values)
+
+
+def _render_with_script(name: str, script_name: str, **values: object) -> str:
+    """Render the template `name` with a script of the templates, the only one that may run in the page."""
+    script = render_template(script_name)
     fingerprint = b64encode(sha256(script.encode()).digest()).decode()
-    return render_template("report.html.j2", script=script, policy=f"; script-src 'sha256-{fingerprint}'", **values)
+    return render_template(name, script=script, policy=f"; script-src 'sha256-{fingerprint}'", **values)
 
 
 class PackedParts:

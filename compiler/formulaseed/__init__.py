@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.compare.cover import Coverage, cover
     from formulaseed.compare.diff import Difference, diff
+    from formulaseed.compare.results import ResultsDifference, diff_results
     from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
@@ -34,6 +35,7 @@ _PUBLIC_NAMES = {
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
+    "compare.results": ("ResultsDifference", "diff_results"),
     "explanation.explanation": ("Explanation",),
     "explanation.report": ("Report", "report"),
     "compare.sensitivity": ("Sensitivity", "sensitivity"),
@@ -44,10 +46,10 @@ _MODULES = {name: f"formulaseed.{module}" for module, names in _PUBLIC_NAMES.ite
 
 __all__ = [
     "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula",
-    "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "SeedError",
-    "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover", "diff",
-    "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report", "run", "score", "sensitivity",
-    "validate_requests",
+    "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "ResultsDifference",
+    "SeedError", "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover",
+    "diff", "diff_results", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report", "run",
+    "score", "sensitivity", "validate_requests",
 ]  # fmt: skip
 
 

@@ -20,10 +20,11 @@ from formulaseed.cli.output import (
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
 from formulaseed.compare.diff import Check, Difference, compare_seeds
+from formulaseed.compare.results import ResultsDifference, are_results, diff_results
 from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.results import WRONG
+from formulaseed.data.results import FINE, WRONG
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.pages.graph import as_dot, as_mermaid, build_graph
 from formulaseed.runtime.loading import compile_evaluator
@@ -35,7 +36,7 @@ _form_option = click.option(
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
-def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
+def _print(document: Difference | ResultsDifference | Sensitivity | Coverage, form: str) -> None:
     """Print the result of a command on standard output in the format `form`: text, markdown, json or html."""
     if form == "json":
         emit_json(document.json)
@@ -66,6 +67,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 @duplicates_option
 @click.option("--param-old", "params_old", multiple=True, metavar="NAME=VALUE", help="Give the old seed a parameter.")
 @click.option("--param-new", "params_new", multiple=True, metavar="NAME=VALUE", help="Give the new seed a parameter.")
+@click.option("--key", metavar="COLUMN", help="The column that names restaurants, if OLD and NEW are results.")
 @_output_option
 @click.option(
     "--fail-on",
@@ -82,6 +84,7 @@ def diff(
     new_rows: str | None,
     params_old: tuple[str, ...],
     params_new: tuple[str, ...],
+    key: str | None,
     output: str | None,
     checks: tuple[Check, ...],
     form: str,
@@ -90,9 +93,22 @@ def diff(
     """Compare two seeds step by step, and what they make of the same restaurants.
 
     Pass one seed twice with --param-old and --param-new for two settings of it. If the seeds ask different questions, pass
-    the rows that were extracted for each. Exit status 1 where --fail-on finds something, 3 where some restaurants failed:
-    they are listed, and counted.
+    the rows that were extracted for each: each verdict that moved is then explained by the reviews, facts and parameters that
+    changed. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by line. Exit status 1 where
+    --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
     """
+    if are_results(old) or are_results(new):
+        if not are_results(old) or not are_results(new):
+            raise click.UsageError("OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)")
+        if rows or new_rows or params_old or params_new or "extraction" in checks:
+            raise click.UsageError("results are compared without rows, parameters and --fail-on extraction")
+        if key is None:
+            raise click.UsageError("results need --key, the column that names restaurants, such as business_id")
+        results = diff_results(old, new, key=key, output=output)
+        _print(results, form)
+        finish(WRONG if any(results.outcomes.has_changed(check) for check in checks) else FINE)
+    if key is not None:
+        raise click.UsageError("--key is for results (.parquet, .jsonl); seeds are compared with --rows FILE")
     if new_rows is not None and rows is None:
         raise click.UsageError("--new-rows goes with --rows")
     if rows == new_rows == "-":

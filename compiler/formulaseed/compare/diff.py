@@ -88,14 +88,9 @@ class Difference(RenderedDocument):
         `verdicts`: a restaurant has another verdict, or fails with one seed only. `outputs`: an output has another name or
         type, or another value for a restaurant. `extraction`: reviews are asked something else.
         """
-        outcomes = self.outcomes
-        match check:
-            case "verdicts":
-                return outcomes is not None and outcomes.flip_count > 0
-            case "outputs":
-                return bool(self.changes.select("outputs")) or (outcomes is not None and bool(outcomes.changes))
-            case "extraction":
-                return bool(self.changes.select("extraction"))
+        if check != "verdicts" and self.changes.select(check):
+            return True
+        return self.outcomes is not None and self.outcomes.has_changed(check)
 
     @cached_property
     def json(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class RestaurantChange:
         moving = [cause for cause in self.causes if cause.moves]
         lead = (InlineCode(self.business_id), ": ", verdicts[0], " → ", verdicts[1])
         if moving:
-            yield ListItem((*lead, ", moved by"))
+            yield ListItem((*lead, ", moved by" if len(moving) == 1 else ", moved by each of these alone"))
         elif len(self.causes) == 1:
             yield ListItem((*lead, ", after"))
         else:
@@ -80,7 +80,8 @@ class RestaurantChange:
         if more > 0:
             yield ListItem(f"{more:,} more", 1)
         if moving and len(moving) < len(self.causes):
-            yield ListItem(f"{len(self.causes) - len(moving):,} other changes, which do not move it alone", 1)
+            rest = number_of(len(self.causes) - len(moving), "other change")
+            yield ListItem(f"not moved by {rest} alone", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,10 @@ class Outcomes:
     def flip_count(self) -> int:
         """The number of restaurants that have another verdict, or fail with one seed only."""
         return sum(count for (old, new), count in self.matrix.items() if old != new)
+
+    def has_changed(self, check: str) -> bool:
+        """Return whether a verdict has changed, or for the check `outputs` any output; never for another check."""
+        return self.flip_count > 0 if check == "verdicts" else check == "outputs" and bool(self.changes)
 
     def count_failures(self, side: int) -> int:
         """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""

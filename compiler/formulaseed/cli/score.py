@@ -23,7 +23,7 @@ from formulaseed.runtime.table_names import (
     KEYLESS_CONTEXTS,
     ORPHAN_ROWS,
     RESTAURANTS,
-    UNCHANGED_RESTAURANTS,
+    UNCHANGED,
 )
 from formulaseed.runtime.tables import ScoreOptions
 from formulaseed.source.printing import number_of
@@ -177,12 +177,12 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
     `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS`,
-    `DUPLICATE_ROWS` and `UNCHANGED_RESTAURANTS`, which are removed from it. The status is `WRONG` if rows have no restaurant
+    `DUPLICATE_ROWS` and `UNCHANGED`, which are removed from it. The status is `WRONG` if rows have no restaurant
     and `strict` forbids that, `PARTIAL` if restaurants failed.
     """
     names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS)
     orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
-    unchanged = counts.pop(UNCHANGED_RESTAURANTS, None)
+    unchanged = counts.pop(UNCHANGED, None)
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
         finish(WRONG)

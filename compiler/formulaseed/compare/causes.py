@@ -22,7 +22,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.source.text import shorten
 
-Part = Literal["review", "fact", "parameter", "order", "seed"]
+Part = Literal["review", "fact", "parameter", "seed"]
 Kind = Literal["added", "removed", "changed"]
 Verdicts = tuple[str | None, str | None]
 """The verdict of a restaurant with the old seed and with the new one; None if it fails."""
@@ -56,21 +56,8 @@ class InputChange:
     verdict: str | None = None
     moves: bool | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "part": self.part,
-            "kind": self.kind,
-            "name": self.name,
-            "values": {name: {"old": old, "new": new} for name, (old, new) in self.values.items()},
-            "moves_alone": self.moves,
-            "verdict_alone": self.verdict,
-        }
-
     def describe(self) -> list[str]:
         """Return the change as parts of a line, with at most `_MAX_LISTED_VALUES` values."""
-        if self.part == "order":
-            return ["the order of the reviews"]
         if self.part == "seed":
             return ["the new seed"]
         parts = [f"{self.part} ", InlineCode(self.name), f" {self.kind}"]
@@ -172,23 +159,16 @@ def _read_input(setting: Setting, restaurant: ExtractedRestaurant) -> _Input:
 
 
 def _compare_reviews(old: _Input, new: _Input) -> Iterator[_Candidate]:
-    """Yield the reviews that were removed, changed or added, and the order of those that both inputs have."""
+    """Yield the reviews that were removed, changed or added. Their order is no change."""
     for key, review in old.reviews.items():
         if key not in new.reviews:
             yield _describe_review("removed", review, None), partial(_remove_review, old, key)
         elif review.row != new.reviews[key].row:
             new_review = new.reviews[key]
-            yield _describe_review("changed", review, new_review), partial(_insert_review, old, key, new_review, None)
-    previous: _ReviewKey | None = None
+            yield _describe_review("changed", review, new_review), partial(_set_review, old, key, new_review)
     for key, review in new.reviews.items():
-        if key in old.reviews:
-            previous = key
-        else:
-            yield _describe_review("added", None, review), partial(_insert_review, old, key, review, previous)
-    positions = {key: position for position, key in enumerate(new.reviews)}
-    common = [key for key in old.reviews if key in positions]
-    if common != sorted(common, key=positions.__getitem__):
-        yield InputChange("order", "changed", "reviews", {}), partial(_sort_reviews, old, positions)
+        if key not in old.reviews:
+            yield _describe_review("added", None, review), partial(_set_review, old, key, review)
 
 
 def _remove_review(old: _Input, key: _ReviewKey) -> _Input:
@@ -196,25 +176,9 @@ def _remove_review(old: _Input, key: _ReviewKey) -> _Input:
     return replace(old, reviews={name: review for name, review in old.reviews.items() if name != key})
 
 
-def _insert_review(old: _Input, key: _ReviewKey, review: _Review, previous: _ReviewKey | None) -> _Input:
-    """Return a copy of an input with a review in the place of the one with the same key, or else after `previous`.
-
-    If `previous` is None, a new review is the first.
-    """
-    if key in old.reviews:
-        return replace(old, reviews={**old.reviews, key: review})
-    reviews = {} if previous is not None else {key: review}
-    for old_key, old_review in old.reviews.items():
-        reviews[old_key] = old_review
-        if old_key == previous:
-            reviews[key] = review
-    return replace(old, reviews=reviews)
-
-
-def _sort_reviews(old: _Input, positions: Mapping[_ReviewKey, int]) -> _Input:
-    """Return a copy of an input with its reviews in the order of `positions`, those without a position first."""
-    keys = sorted(old.reviews, key=lambda key: positions.get(key, -1))
-    return replace(old, reviews={key: old.reviews[key] for key in keys})
+def _set_review(old: _Input, key: _ReviewKey, review: _Review) -> _Input:
+    """Return a copy of an input with a review in the place of the one with the same key, or else as the last one."""
+    return replace(old, reviews={**old.reviews, key: review})
 
 
 def _describe_review(kind: Kind, old: _Review | None, new: _Review | None) -> InputChange:

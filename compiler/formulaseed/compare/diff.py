@@ -14,7 +14,7 @@ from typing import Any, Literal
 from formulaseed.compare.causes import Setting
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
 from formulaseed.compare.evaluation import compare_outcomes
-from formulaseed.compare.outcomes import MAX_LISTED_RESTAURANTS, MAX_RESTAURANTS_ON_PAGE, Outcomes
+from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, Outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
@@ -115,9 +115,9 @@ class Difference(RenderedDocument):
     @cached_property
     def html(self) -> str:
         """The difference as an HTML page that needs no other file, with more restaurants than in text."""
-        return as_page(self.title, self._blocks(MAX_RESTAURANTS_ON_PAGE))
+        return as_page(self.title, self._blocks(MAX_ON_PAGE))
 
-    def _blocks(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> list[Block]:
+    def _blocks(self, max_restaurants: int = MAX_IN_TEXT) -> list[Block]:
         """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
         restaurants = self._build_restaurants(max_restaurants)
         return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *restaurants]
@@ -138,7 +138,7 @@ class Difference(RenderedDocument):
             yield sentence("Both have the same rows: what the other question would give is not in them.")
         yield from self.outcomes.build_summary()
 
-    def _build_restaurants(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> Iterable[Block]:
+    def _build_restaurants(self, max_restaurants: int = MAX_IN_TEXT) -> Iterable[Block]:
         """Return the tables of restaurants with other results; nothing if no restaurants were compared."""
         return self.outcomes.build_restaurant_tables(max_restaurants) if self.outcomes is not None else ()
 

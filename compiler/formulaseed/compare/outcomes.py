@@ -18,8 +18,8 @@ from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem
 from formulaseed.pages.values import format_change, format_value
 from formulaseed.source.printing import number_of
 
-MAX_LISTED_RESTAURANTS = 20
-MAX_RESTAURANTS_ON_PAGE = 1_000
+MAX_IN_TEXT = 20
+MAX_ON_PAGE = 1_000
 _MAX_LISTED_CAUSES = 5
 
 
@@ -54,7 +54,7 @@ class RestaurantChange:
             "verdict": _name_pair(self.verdicts),
             "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
             "diverges_at": self.diverges_at,
-            "causes": [cause.to_json() for cause in self.causes],
+            "causes": [asdict(cause) for cause in self.causes],
         }
 
     def build_causes(self) -> Iterator[ListItem]:
@@ -224,7 +224,7 @@ class Outcomes:
             format_change(fall) if fall < 0 else "-",
         )
 
-    def build_restaurant_tables(self, max_restaurants: int = MAX_LISTED_RESTAURANTS) -> Iterator[Block]:
+    def build_restaurant_tables(self, max_restaurants: int = MAX_IN_TEXT) -> Iterator[Block]:
         """Yield tables of the restaurants with other results, with what moved them, and of those that one run lacks.
 
         At most `max_restaurants` are listed in each. Yields nothing if no restaurant differs.

@@ -22,28 +22,22 @@ import pyarrow.parquet as pq
 
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.runtime import duck
-from formulaseed.runtime.table_names import (
-    FINGERPRINT,
-    KEY,
-    KEYLESS_CONTEXTS,
-    ORPHAN_ROWS,
-    RESTAURANTS,
-    UNCHANGED_RESTAURANTS,
-)
+from formulaseed.runtime.table_names import FINGERPRINT, KEY, RESTAURANTS, UNCHANGED
 from formulaseed.runtime.tables import ScoreOptions, TableMapping
 from formulaseed.source.text import shorten
 
 _RECORD_KEY = b"formulaseed"
 _MAX_NAME_CHARACTERS = 80
 _HASH_DIGITS = 16  # of the rows, and of the context: the hashes of their lines have 64 bits
-_FIELD = pa.field(FINGERPRINT, pa.string())
+FIELD = pa.field(FINGERPRINT, pa.string())
+"""The column of fingerprints in results."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoringUpdate:
     """The fingerprints of all restaurants, and the lines of earlier results that are still right.
 
-    `tables` are the tables to score: all lines, or those of the restaurants that changed.
+    `tables` are the tables to score: all lines, or those without the restaurants that have not changed.
     """
 
     tables: duck.Tables
@@ -51,13 +45,6 @@ class ScoringUpdate:
     """The key and the fingerprint of each restaurant, in the order of the keys."""
     unchanged: pa.Table | None
     """The lines of earlier results, without fingerprints; None without earlier results."""
-    unused: Mapping[str, int]
-    """The numbers of lines without a counterpart in all tables, by their names in counts."""
-
-    @property
-    def field(self) -> pa.Field:
-        """The field of fingerprints in the schema of results."""
-        return _FIELD
 
     def complete(self, batches: Iterator[pa.RecordBatch], counts: Counter[str]) -> Iterator[pa.RecordBatch]:
         """Yield the results of all restaurants with their fingerprints, given the results of `tables`.
@@ -70,7 +57,7 @@ class ScoringUpdate:
             start += batch.num_rows
             assert part.column(KEY).combine_chunks().equals(batch.column(0))  # both are in the order of the keys
             columns = [*batch.columns, part.column(FINGERPRINT).combine_chunks()]
-            yield pa.RecordBatch.from_arrays(columns, schema=batch.schema.append(_FIELD))
+            yield pa.RecordBatch.from_arrays(columns, schema=batch.schema.append(FIELD))
 
     def _merge(
         self, batches: Iterator[pa.RecordBatch], unchanged: pa.Table, counts: Counter[str]
@@ -78,9 +65,8 @@ class ScoringUpdate:
         """Yield `batches` and the `unchanged` lines in the order of the keys; add the latter to `counts`."""
         merged = pa.concat_tables([unchanged, pa.Table.from_batches(batches, unchanged.schema)])
         counts[RESTAURANTS] += len(unchanged)
-        counts[UNCHANGED_RESTAURANTS] = len(unchanged)
+        counts[UNCHANGED] = len(unchanged)
         counts.update(kind for kind in unchanged.column("error_kind").drop_null().to_pylist())
-        counts.update(self.unused)
         yield from merged.take(pc.sort_indices(merged.column(0))).to_batches()
 
 
@@ -102,23 +88,24 @@ def open_update(
         raise DataError(f"`{FINGERPRINT}` has the name of another column of the results")
     earlier = None if options.since is None else _read_earlier(Path(options.since), schema, record)
     salt = [record["seed_sha256"], record["parameters"], record["order_by"], options.duplicates]
-    fingerprints, unused = _fingerprint(tables, mapping, json.dumps([*salt, record["versions"]["formulaseed"]]))
+    fingerprints = _fingerprint(tables, mapping, json.dumps([*salt, record["versions"]["formulaseed"]]))
     if earlier is None:
-        yield ScoringUpdate(tables, fingerprints, None, unused)
+        yield ScoringUpdate(tables, fingerprints, None)
         return
     lines = pc.index_in(fingerprints.column(KEY), value_set=earlier.column(0).combine_chunks())
-    is_unchanged = pc.fill_null(
-        pc.equal(earlier.column(FINGERPRINT).take(lines), fingerprints.column(FINGERPRINT)), False
-    )
-    unchanged = earlier.drop_columns([FINGERPRINT]).take(lines.filter(is_unchanged))
+    are_equal = pc.equal(earlier.column(FINGERPRINT).take(lines), fingerprints.column(FINGERPRINT))
+    unchanged = earlier.drop_columns([FINGERPRINT]).take(lines.filter(pc.fill_null(are_equal, False)))
     with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
-        path = Path(folder) / "changed.parquet"
-        pq.write_table(fingerprints.select([KEY]).filter(pc.invert(is_unchanged)), path)
+        path = Path(folder) / "unchanged.parquet"
+        pq.write_table(pa.table({KEY: unchanged.column(0)}), path)
         key = duck.build_key_expression(tables, mapping)
-        where = f"WHERE {key} IN (SELECT {KEY} FROM read_parquet({duck.literal(str(path))}))"
-        rows, contexts = (table and replace(table, sql=f"(SELECT * FROM {table.sql} {where})") for table in tables)
+        # lines without a key are read, so that they are counted
+        is_known = f"coalesce({key} IN (SELECT {KEY} FROM read_parquet({duck.literal(str(path))})), false)"
+        rows, contexts = (
+            table and replace(table, sql=f"(SELECT * FROM {table.sql} WHERE NOT {is_known})") for table in tables
+        )
         assert rows is not None  # only contexts may be missing
-        yield ScoringUpdate((rows, contexts), fingerprints, unchanged, unused)
+        yield ScoringUpdate((rows, contexts), fingerprints, unchanged)
 
 
 def _read_earlier(path: Path, schema: pa.Schema, record: Mapping[str, Any]) -> pa.Table:
@@ -142,39 +129,32 @@ def _read_earlier(path: Path, schema: pa.Schema, record: Mapping[str, Any]) -> p
                  for seed in (earlier, record)]  # fmt: skip
         raise DataError(f"{path} has results of another seed ({names[0]}, not {names[1]}): score all restaurants")
     table = table.replace_schema_metadata(None)
-    if not table.schema.equals(schema.append(_FIELD)):
+    if not table.schema.equals(schema.append(FIELD)):
         raise DataError(f"{path} has other columns than the new results: pass --key and --trace as they were for it")
     return table
 
 
-def _fingerprint(tables: duck.Tables, mapping: TableMapping, salt: str) -> tuple[pa.Table, dict[str, int]]:
-    """Return the key and the fingerprint of each restaurant in the order of the keys, and the numbers of unused lines."""
-    queries = duck.build_queries(tables, mapping, duck.ALL_KEYS, True)
+def _fingerprint(tables: duck.Tables, mapping: TableMapping, salt: str) -> pa.Table:
+    """Return the key and the fingerprint of each restaurant, in the order of the keys."""
     salt = sha256(salt.encode()).hexdigest()
     with duck.translate_errors():
-        hashed = [_hash_lines(table, query, salt) for table, query in queries]
-    keyless = [pc.sum(lines.filter(pc.is_null(lines.column(KEY))).column("lines")).as_py() or 0 for lines in hashed]
-    rows, *context_tables = (lines.filter(pc.is_valid(lines.column(KEY))) for lines in hashed)
-    if not context_tables:
-        return rows.select([KEY, FINGERPRINT]), {ORPHAN_ROWS: keyless[0]}
-    [contexts] = context_tables
-    row_lines = pc.index_in(contexts.column(KEY), value_set=rows.column(KEY).combine_chunks())
-    fingerprint = pc.binary_join_element_wise(
-        contexts.column(FINGERPRINT), rows.column(FINGERPRINT).take(row_lines), "", null_handling="replace"
-    )
-    all_rows = pc.sum(rows.column("lines")).as_py() or 0
-    orphans = all_rows - (pc.sum(rows.column("lines").take(row_lines)).as_py() or 0)
-    unused = {ORPHAN_ROWS: orphans + keyless[0], KEYLESS_CONTEXTS: keyless[1]}
-    return pa.table({KEY: contexts.column(KEY), FINGERPRINT: fingerprint}), unused
+        queries = duck.build_queries(tables, mapping, duck.ALL_KEYS, True)
+        rows, *contexts = (_hash_lines(table, query, salt) for table, query in queries)
+    if not contexts:
+        return rows
+    keys = contexts[0].column(KEY)
+    lines = pc.index_in(keys, value_set=rows.column(KEY).combine_chunks())
+    parts = (contexts[0].column(FINGERPRINT), rows.column(FINGERPRINT).take(lines))
+    return pa.table({KEY: keys, FINGERPRINT: pc.binary_join_element_wise(*parts, "", null_handling="replace")})
 
 
 def _hash_lines(table: duck.DuckTable, query: str, salt: str) -> pa.Table:
-    """Return the key, the number of lines and the fingerprint of each restaurant of a query, in the order of the keys.
+    """Return the key and the fingerprint of each restaurant of a query, in the order of the keys.
 
     Each line has the order key among its values, so that their order in the table does not matter.
     """
     names = ", ".join(f'"{name}"' for name in table.cursor.sql(f"{query} LIMIT 0").columns)
-    lines = f"SELECT {KEY}, hash({names}) AS line FROM ({query})"
+    lines = f"SELECT {KEY}, hash({names}) AS line FROM ({query}) WHERE {KEY} IS NOT NULL"
     parts = f"left(md5(concat_ws('|', '{salt}', count(*), bit_xor(line), sum(line))), {_HASH_DIGITS})"
-    hashes = f"SELECT {KEY}, count(*) AS lines, {parts} AS {FINGERPRINT} FROM ({lines}) GROUP BY {KEY} ORDER BY {KEY}"
+    hashes = f"SELECT {KEY}, {parts} AS {FINGERPRINT} FROM ({lines}) GROUP BY {KEY} ORDER BY {KEY}"
     return table.cursor.sql(hashes).to_arrow_table()

@@ -75,7 +75,7 @@ def score_tables(
     not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a table cannot be read.
     """
     require_pyarrow("duckdb", "the engine `duckdb`")
-    from formulaseed.runtime import duck, ranges
+    from formulaseed.runtime import duck, fingerprints, ranges
 
     counts = Counter[str]()
     with (
@@ -96,12 +96,10 @@ def score_tables(
             """Call `use` with the results, whose schema has their provenance, and return what it returns."""
             if update is not None:
                 batches = update.complete(batches, counts)
-                schema = schema.append(update.field)
+                schema = schema.append(fingerprints.FIELD)
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
         if options.fingerprint or options.since is not None:
-            from formulaseed.runtime import fingerprints
-
             record = json.loads(provenance["formulaseed"])
             update = stack.enter_context(fingerprints.open_update(tables, mapping, record, options))
             tables = update.tables

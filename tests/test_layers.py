@@ -38,7 +38,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
-    "pyarrow": ("data/parquet.py", "data/scored.py", "runtime/"),
+    "pyarrow": ("compare/results.py", "data/parquet.py", "data/scored.py", "runtime/"),
     "pyspark": ("runtime/spark.py",),
     "pandas": ("runtime/spark.py",),
     "duckdb": ("runtime/duck.py",),

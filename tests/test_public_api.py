@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from formulaseed import DataError, FormulaSeedError
 from formulaseed.extractors import Anthropic, Recorded
 from formulaseed.extractors.registry import EXTRACTORS, import_options
-from helpers import EXAMPLES, TASKS
+from helpers import EXAMPLES, TASKS, write_lines
 
 COUNTING: dict[str, Any] = {
     "task_name": "Counting", "extract": {"fields": [{"name": "n", "type": "integer", "default": 0}]},
@@ -42,7 +43,13 @@ def lines() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    line = {"business_id": "a", "N": 1, "error_step": None, "error_kind": None, "error_message": None}
+    return write_lines(tmp_path_factory.mktemp("results") / "results.jsonl", line)
+
+
+@pytest.fixture(scope="module")
+def objects(lines: list[dict[str, Any]], results: Path) -> dict[str, Any]:
     """An object of each public class that functions return, by the name of the function that made it."""
     first, rows = lines[0], lines[:3]
     return {
@@ -51,6 +58,7 @@ def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "compile_seed": formulaseed.compile_seed(SEED),
         "cover": formulaseed.cover(SEED, rows),
         "diff": formulaseed.diff(SEED, SEED, rows),
+        "diff_results": formulaseed.diff_results(results, results, key="business_id"),
         "explain": formulaseed.explain(SEED, first["rows"], first["context"], first["business_id"]),
         "extract": lines,
         "load_evaluator": formulaseed.load_evaluator(SEED),
@@ -134,12 +142,12 @@ class Nothing:
 
 REQUIRED: dict[str, Any] = {
     **dict.fromkeys(("seed", "old", "new", "seed_or_path"), COUNTING), "rows": [], "contexts": [], "restaurants": [],
-    "text": "1", "context": {}, "business_id": "a", "requests": REQUESTS,
+    "text": "1", "context": {}, "business_id": "a", "requests": REQUESTS, "key": "business_id",
 }  # fmt: skip
 """A value of each argument without a default."""
 
 
-def test_no_argument_is_accepted_unseen() -> None:
+def test_no_argument_is_accepted_unseen(results: Path) -> None:
     """Each parameter of each function refuses an object that is nothing: an error of ours, before or while it is read."""
     for name in FUNCTIONS:
         function = getattr(formulaseed, name)
@@ -147,6 +155,8 @@ def test_no_argument_is_accepted_unseen() -> None:
         arguments = {
             key: REQUIRED[key] for key, parameter in parameters.items() if parameter.default is parameter.empty
         }
+        if name == "diff_results":
+            arguments |= {"old": results, "new": results}
         if name == "score":
             arguments["rows"] = pyarrow.table({"business_id": ["a"], "n": [1], "review_id": ["r"]})
         function(**arguments)

@@ -286,8 +286,8 @@ def test_json_is_plain() -> None:
     for part, keys in (
         (values, "old new changes data"), (values["old"], "file sha256 task version parameters"),
         (values["changes"][0], "category what kind name before after affects place"),
-        (values["data"], "restaurants extracted_twice verdict matrix diverging differing failures"),
-        (values["data"]["differing"][0], "business_id name verdict outputs diverges_at"),
+        (values["data"], "restaurants extracted_twice verdict matrix diverging differing gone new failures"),
+        (values["data"]["differing"][0], "business_id name verdict outputs diverges_at causes"),
     ):  # fmt: skip
         assert {*part} == {*keys.split()}
     assert sum(entry["restaurants"] for entry in values["data"]["matrix"]) == values["data"]["restaurants"] == 2
@@ -370,7 +370,7 @@ def test_seeds_that_ask_different_questions_have_rows_of_their_own(tmp_path: Pat
 
 
 def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
-    """It fails on the other side, and is counted and named."""
+    """It is gone from the new run: it is listed with its verdict, and no failure."""
     texts = ("I liked the soup!", f"I liked the soup{'!' * 40}")
     contexts = write_lines(
         tmp_path / "c.jsonl", *(restaurant(f"b{n}", text, is_open=1) for n, text in enumerate(texts))
@@ -383,11 +383,11 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
         lexical = ("--extractor", "lexical", "--out", out)
         assert command("extract", write_json(path, seed), "--contexts", contexts, *lexical).status == status
     arguments = (*paths, "--rows", rows[0], "--new-rows", rows[1])
-    data = run_json(*arguments, status=3)
-    both, one = ({"old": "few", "new": verdict, "restaurants": 1} for verdict in ("few", None))
-    assert (data["matrix"], data["diverging"]) == ([both, one], {"(extraction)": 1})
-    assert [line.partition(": ")[2] for line in data["failures"]] == ["b1: there are no rows for the new seed"]
-    assert run(*arguments).err.count("failed:") == 1
+    data = run_json(*arguments)
+    assert data["matrix"] == [{"old": "few", "new": "few", "restaurants": 1}]
+    assert (data["gone"], data["new"]) == ([{"business_id": "b1", "name": "B1", "verdict": "few"}], [])
+    assert "1 restaurant only in the old run, 0 only in the new." in run(*arguments).out
+    assert run_json(*paths[::-1], "--rows", rows[1], "--new-rows", rows[0])["new"] == data["gone"]
 
 
 # --- blocks

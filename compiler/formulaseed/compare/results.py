@@ -144,6 +144,7 @@ def _read_results(path: str | os.PathLike[str], key: str) -> Any:
         fault = f"{number_of(keys.null_count, 'line')} without a `{key}`"
         if repeated:
             fault = f"{number_of(repeated[0]['counts'], 'line')} with the `{key}` {repeated[0]['values']!r:.80}"
+        if len(repeated) > 1:
             fault += f", and {number_of(len(repeated) - 1, 'more such key')}"
         raise DataError(f"{path} has {fault}: results have one line for each restaurant")
     ignored = {ERROR_COLUMNS[-1], FINGERPRINT, "evidence"}

@@ -133,7 +133,7 @@ class Difference(RenderedDocument):
         if self.outcomes is None:
             return
         if self.outcomes.extracted_twice:
-            yield sentence("Each seed has rows of its own: what was extracted is compared, too.")
+            yield sentence("Each run has rows of its own: what was extracted is compared, too.")
         elif self.changes.select("extraction"):
             yield sentence("Both have the same rows: what the other question would give is not in them.")
         yield from self.outcomes.build_summary()

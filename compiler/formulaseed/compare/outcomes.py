@@ -64,13 +64,15 @@ class RestaurantChange:
         """
         verdicts = [*map(_format_verdict_cell, self.verdicts)]
         moving = [cause for cause in self.causes if cause.moves]
+        tried = sum(cause.moves is not None for cause in self.causes)
         lead = (InlineCode(self.business_id), ": ", verdicts[0], " → ", verdicts[1])
         if moving:
             yield ListItem((*lead, ", moved by" if len(moving) == 1 else ", moved by each of these alone"))
         elif len(self.causes) == 1:
             yield ListItem((*lead, ", after"))
         else:
-            yield ListItem((*lead, f", moved by {len(self.causes):,} changes together, and by none of them alone"))
+            note = "of them" if tried == len(self.causes) else f"of the {tried:,} that were tried"
+            yield ListItem((*lead, f", moved by {len(self.causes):,} changes together, and by none {note} alone"))
         for cause in (moving or self.causes)[:_MAX_LISTED_CAUSES]:
             parts = cause.describe()
             if cause.moves and cause.verdict != self.verdicts[1]:
@@ -79,9 +81,8 @@ class RestaurantChange:
         more = len(moving or self.causes) - _MAX_LISTED_CAUSES
         if more > 0:
             yield ListItem(f"{more:,} more", 1)
-        if moving and len(moving) < len(self.causes):
-            rest = number_of(len(self.causes) - len(moving), "other change")
-            yield ListItem(f"not moved by {rest} alone", 1)
+        if moving and len(moving) < tried:
+            yield ListItem(f"not moved by {number_of(tried - len(moving), 'other change')} alone", 1)
 
 
 @dataclass(frozen=True, slots=True)

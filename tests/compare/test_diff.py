@@ -355,6 +355,12 @@ def test_seeds_that_ask_different_questions_have_rows_of_their_own(tmp_path: Pat
     """With the same rows for both the result is the same; what was extracted for each is compared, too."""
     new = write_json(tmp_path / "new.json", change_threshold())
     once, twice = (run_json(G1A, new, "--rows", ROWS, *options) for options in ((), ("--new-rows", ROWS)))
+    [moved] = [
+        entry.pop("causes") for entry in twice["differing"] if entry["verdict"]["old"] != entry["verdict"]["new"]
+    ]
+    assert [(cause["part"], cause["moves"]) for cause in moved] == [("seed", True)]
+    for entry in (*once["differing"], *twice["differing"]):
+        assert entry.pop("causes", []) == []
     assert (once.pop("extracted_twice"), twice.pop("extracted_twice"), once) == (False, True, twice)
     other = change_threshold()
     other["filter"]["keywords"] = ["peanut"]
@@ -385,7 +391,7 @@ def test_a_restaurant_that_only_one_seed_can_extract(tmp_path: Path) -> None:
     arguments = (*paths, "--rows", rows[0], "--new-rows", rows[1])
     data = run_json(*arguments)
     assert data["matrix"] == [{"old": "few", "new": "few", "restaurants": 1}]
-    assert (data["gone"], data["new"]) == ([{"business_id": "b1", "name": "B1", "verdict": "few"}], [])
+    assert (data["gone"], data["new"]) == ([{"business_id": "b1", "name": "The b1", "verdict": "few"}], [])
     assert "1 restaurant only in the old run, 0 only in the new." in run(*arguments).out
     assert run_json(*paths[::-1], "--rows", rows[1], "--new-rows", rows[0])["new"] == data["gone"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser import Tab, chromium
-from formulaseed import explain, load_seed
+from formulaseed import diff_results, explain, load_seed
 from helpers import formulaseed, write_lines
 from report_pages import HOSTILE, SEED, hostile_restaurants, restaurants
 
@@ -218,3 +218,23 @@ def test_without_scripts_the_overview_is_there(open_tab: Callable[..., Tab], rep
     assert len(tab.names) == 14
     assert tab.page.locator("figure.histogram:visible [role=img]").count() == 1
     assert "need JavaScript" in tab.page.locator("body").inner_text()
+
+
+def test_a_table_of_a_difference_is_sorted_by_its_heads(open_tab: Callable[..., Tab], tmp_path: Path) -> None:
+    """Numbers as numbers, and once more the other way; nothing else than the page's own script runs."""
+    rows = [
+        {"business_id": f"b{number}", "N": number, "error_step": None, "error_kind": None, "error_message": None}
+        for number in (2, 10, 1)
+    ]
+    old = write_lines(tmp_path / "old.jsonl", *rows)
+    new = write_lines(tmp_path / "new.jsonl", *({**row, "N": row["N"] * 2} for row in rows))
+    page = tmp_path / "diff.html"
+    page.write_text(diff_results(old, new, key="business_id").html, encoding="utf-8")
+    tab = open_tab(page)
+    table = tab.page.locator("table[data-sortable]")
+    head = table.get_by_role("button", name="N before")
+    orders = []
+    for _ in range(2):
+        head.click()
+        orders.append(table.locator("td:first-child").all_inner_texts())
+    assert orders == [["b1", "b2", "b10"], ["b10", "b2", "b1"]]

@@ -29,6 +29,7 @@ from formulaseed.explanation.model import (
     Step,
     Value,
 )
+from formulaseed.explanation.summary import build_summary_blocks
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.pages.blocks import (
     Badge,
@@ -109,6 +110,14 @@ def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
 
 
+def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the first screen for a terminal, which says how to see the rest."""
+    yield build_title(explanation)
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation)
+    yield Paragraph("--steps shows the computation and the reviews, --format json the same as data.", "note")
+
+
 def build_page_blocks(
     explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
 ) -> Iterator[Block]:
@@ -133,20 +142,15 @@ def _build_blocks(
     `shades` is None without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
     """
     yield build_title(explanation, shades)
-    error = explanation.error
-    if error is not None:
-        message = f"{error.kind}: {error.message}"
-        if error.step:
-            message = f"{error.step}: {message}"
-        if error.place:
-            message += f" ({error.place})"
-        yield Paragraph(message, "failure")
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation)
+    yield Heading("Why")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
         yield _build_rules_table(explanation.rules, shades or {})
-    if explanation.rules and error is None:
+    if explanation.rules and explanation.error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
         yield Items([*_build_change_items(explanation, shades or {}), *map(ListItem, _describe_not_found(explanation))])
@@ -155,6 +159,19 @@ def _build_blocks(
         yield Items([*_build_step_items(explanation)])
     yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
     yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
+
+
+def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the failure with its step and its place in the seed; nothing if there is a verdict."""
+    error = explanation.error
+    if error is None:
+        return
+    message = f"{error.kind}: {error.message}"
+    if error.step:
+        message = f"{error.step}: {message}"
+    if error.place:
+        message += f" ({error.place})"
+    yield Paragraph(message, "failure")
 
 
 # --- rules and changes

@@ -54,9 +54,9 @@ _shared_options = add_options(
 def explain(business_id: str | None, with_steps: bool, form: str | None, out: str | None, **shared: Any) -> None:
     """Explain why a restaurant got its verdict, and what would change it.
 
-    The verdict first, its score as a sum of reasons that cite reviews, and what would lead to another verdict. --steps adds the
-    steps behind it with their values, and the reviews behind those. Quotes need rows with texts (`extract --with-text`). Exit status
-    3 where the restaurant failed.
+    The verdict first, its score as a sum of reasons that cite reviews, and what would lead to another verdict. --steps adds
+    the steps behind it with their values, and the reviews behind those. Quotes need rows with texts (`extract --with-text`).
+    Exit status 3 where the restaurant failed.
     """
     form = choose_format(form, out, _SUFFIXES, "text")
     with _open_explanations(lambda lines: _select_line(lines, business_id), **shared) as (_, explanations, failures):

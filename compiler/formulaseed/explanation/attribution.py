@@ -1,7 +1,7 @@
-"""Attribute the number that a verdict compares to groups of reviews and to facts of the restaurant, so that the parts add up to it.
+"""Attribute the number that a verdict compares to groups of reviews and to facts of the restaurant; the parts add up to it.
 
-The method is the Shapley value: a part's change is its effect averaged over all orders in which the parts could be added, where each
-effect comes from an evaluation without the others. Products need no rule of their own, and the parts sum exactly to the number.
+The method is the Shapley value: a part's change is its effect averaged over all orders in which the parts could be added. Each
+effect comes from evaluations with and without the part. Products need no rule of their own, and the parts sum to the number.
 """
 
 from __future__ import annotations
@@ -87,10 +87,12 @@ class AttributionFinder:
         return Attribution(
             step=compared.name,
             label=label_of(compared),
+            unit=compared.unit,
+            adverse=compared.adverse,
             base=base,
             value=float(score),
             uncounted=len(self.rows) - len({place for player in players for place in player.places}),
-            parts=[part.model_copy(update={"code": f"R{place}"}) for place, part in enumerate(parts, 1)],
+            parts=[_add_code(part, place) for place, part in enumerate(parts, 1)],
         )
 
     @property
@@ -121,10 +123,18 @@ class AttributionFinder:
             yield _Player(self._describe_group(names), frozenset(places), steps=names)
 
     def _describe_group(self, names: frozenset[str]) -> str:
-        """Return the labels of the counts among `names`, or of all aggregates if none counts, in the seed's order."""
+        """Return the labels of the counts among `names`, or of all aggregates if none counts, in the seed's order.
+
+        A count is left out if another one requires the same and more: of waits and long waits, only long waits are named.
+        """
         ordered = [name for name in self._conditional if name in names]
-        counts = [name for name in ordered if self._conditional[name].entry.counts]
-        return ", ".join(label_of(self._steps[name]) for name in counts or ordered)
+        named = [name for name in ordered if self._conditional[name].entry.counts] or ordered
+        required = {
+            name: {(*one.field, one.operator, str(one.limit)) for one in self.dependencies.requirements.get(name, ())}
+            for name in named
+        }
+        specific = [name for name in named if not any(required[name] < required[other] for other in named)]
+        return ", ".join(label_of(self._steps[name]) for name in specific)
 
     def _find_facts(self) -> Iterator[_Player]:
         """Yield a player for each context field that a step uses and that can be taken away.
@@ -219,6 +229,7 @@ class AttributionFinder:
         if places:
             main = names[places.index(self._find_main_review(places))]
         return AttributionPart(
+            code="",
             label=player.label,
             change=change,
             source="reviews" if places else "facts",
@@ -249,6 +260,13 @@ def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -
     return steps[used.most_common(1)[0][0]] if used else None
 
 
+def _add_code(part: AttributionPart, place: int) -> AttributionPart:
+    """Return a part with its code, `R1` for the first `place`; limits have none."""
+    if part.source == "limit":
+        return part
+    return part.model_copy(update={"code": f"R{place}"})
+
+
 def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
     """Return True if the rule that holds compares the step `number`, or is the last one, which holds if no other does."""
     return any(
@@ -259,7 +277,8 @@ def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
 
 def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> AttributionPart:
     """Return the last part: what the limits or the rounding of the compared number take away or add."""
-    low, high = [], []
+    low: list[Value] = []
+    high: list[Value] = []
     if isinstance(compared.operation, nodes.Formula):
         low, high = find_limits(compared.operation.expression)
     label = "rounded"
@@ -267,4 +286,13 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         label = f"at most {format_plain(score)}"
     elif score in low:
         label = f"at least {format_plain(score)}"
-    return AttributionPart(label=label, change=score - unlimited, source="limit")
+    return AttributionPart(
+        code="",
+        label=label,
+        change=score - unlimited,
+        source="limit",
+        reviews=[],
+        main_review=None,
+        steps=[],
+        fields=[],
+    )

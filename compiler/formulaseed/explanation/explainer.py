@@ -28,8 +28,8 @@ from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
 from formulaseed.ir.hoisting import hoist_aggregates
-from formulaseed.ir.labels import label_of
 from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span, prepare_evaluation
+from formulaseed.ir.labels import label_of
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind

@@ -57,6 +57,7 @@ class Rule(_Part):
         description="The formula of the condition; null for the last rule, which holds otherwise."
     )
     result: Value = Field(description="What the step is where the rule is the first that holds.")
+    because: str | None = Field(description="The sentence that the seed has for the rule; null without one.")
     state: State = Field(
         description="Whether it is the first that holds, does not hold, or comes after the first that does."
     )
@@ -185,16 +186,20 @@ class Missing(_Part):
 class AttributionPart(_Part):
     """One part of the number that the verdict compares, with what it adds."""
 
-    code: str = Field("", description="R1 for the part that changes the number most, R2 for the next, and so on.")
+    code: str = Field(
+        description="R1 for the part that changes the number most, R2 for the next, and so on; empty for limits."
+    )
     label: str = Field(description="The part in words.")
     change: float = Field(description="What it adds to the number; negative for what it takes away.")
     source: Literal["reviews", "facts", "limit"] = Field(
         description="Reviews, facts of the restaurant, or the limits and the rounding of the number."
     )
-    reviews: list[str] = Field([], description="The ids of the reviews.")
-    main_review: str | None = Field(None, description="The review whose absence alone changes the number most.")
-    steps: list[str] = Field([], description="The steps over reviews that count these reviews.")
-    fields: list[str] = Field([], description="The fields of the restaurant.")
+    reviews: list[str] = Field(description="The ids of the reviews.")
+    main_review: str | None = Field(
+        description="The review whose absence alone changes the number most; null for other sources."
+    )
+    steps: list[str] = Field(description="The steps over reviews that count these reviews.")
+    fields: list[str] = Field(description="The fields of the restaurant.")
 
 
 class Attribution(_Part):
@@ -202,9 +207,9 @@ class Attribution(_Part):
 
     step: str = Field(description="The number that the verdict's rules compare.")
     label: str = Field(description="The number in words.")
-    unit: str | None = Field(None, description="Its unit, where the seed has one.")
+    unit: str | None = Field(description="Its unit, where the seed has one.")
     adverse: Literal["higher", "lower"] | None = Field(
-        None, description="Which values speak against a restaurant; null where the seed does not say."
+        description="Which values speak against a restaurant; null where the seed does not say."
     )
     base: float = Field(description="Its value without all parts, before limits and rounding.")
     value: float = Field(description="Its value: the base and all changes add up to it.")

@@ -20,13 +20,14 @@ from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line
 
-MAX_LISTED_PARTS = 4
-MAX_LISTED_CHANGES = 5
+MAX_LISTED_PARTS = 3
+MAX_LISTED_CHANGES = 3
 _MAX_ADVISED_REVIEWS = 12  # advice that takes more new reviews is none
 _MAX_LEFT_OUT_REVIEWS = 5
 _MAX_SENTENCES = 3
 _MAX_LABEL_CHARACTERS = 44
-_MAX_QUOTE_CHARACTERS = 60
+_MIN_QUOTE_CHARACTERS = 24
+_ROW_CHARACTERS = 72  # for the label and the quote of a part, so that the table fits into 100 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
@@ -34,6 +35,8 @@ _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "a
 def build_summary_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict."""
     attribution = explanation.attribution
+    sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
+    yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
     if attribution is None:
         yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
     else:
@@ -92,11 +95,12 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution) ->
     Parts after the first `MAX_LISTED_PARTS` share one row. Each change is the difference of the scores as they are written,
     so that the columns add up.
     """
-    quotes = _find_quotes(explanation)
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "without the parts below", "", _fix(score), "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
     listed = parts if len(parts) <= MAX_LISTED_PARTS + 1 else parts[:MAX_LISTED_PARTS]
+    width = max((len(describe_part(part)) for part in listed), default=0)
+    quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
@@ -128,8 +132,8 @@ def describe_part(part: AttributionPart) -> str:
     return label
 
 
-def _find_quotes(explanation: ExplanationData) -> dict[str, str]:
-    """Return by code the quote of each part's main review with its stars, or its id if there is no quote; facts have none."""
+def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
+    """Return by code the quote of each part's main review with its stars, cut to `width`, or its id; of facts their source."""
     reviews: dict[tuple[str, str], Review] = {}
     for evidence in explanation.evidence:
         reviews.update({(evidence.step, review.review_id): review for review in evidence.reviews})
@@ -140,22 +144,23 @@ def _find_quotes(explanation: ExplanationData) -> dict[str, str]:
         if part.main_review is None:
             continue
         review = next((reviews[key] for step in part.steps if (key := (step, part.main_review)) in reviews), None)
-        quotes[part.code] = part.main_review if review is None else _describe_review(review)
+        quotes[part.code] = part.main_review if review is None else _describe_review(review, width)
     return quotes
 
 
-def _describe_review(review: Review) -> str:
-    """Return the quote of a review, cut, and its stars; its id without a quote."""
-    words = review.review_id
-    if review.quote:
-        quote = one_line(review.quote)
-        if len(quote) > _MAX_QUOTE_CHARACTERS:
-            quote = f"{quote[: _MAX_QUOTE_CHARACTERS - 1].rsplit(' ', 1)[0]} …"
-        words = f"“{quote}”"
+def _describe_review(review: Review, width: int) -> str:
+    """Return the quote of a review, cut to `width` characters with its year and stars; its id without a quote."""
     details = [review.date[:4]] if review.date else []
     if review.stars is not None:
         details.append(f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}")
-    return f"{words} {', '.join(details)}" if details else words
+    about = f"  {', '.join(details)}" if details else ""
+    if not review.quote:
+        return f"{review.review_id}{about}"
+    quote = one_line(review.quote)
+    limit = max(_MIN_QUOTE_CHARACTERS, width - len(about))
+    if len(quote) > limit:
+        quote = f"{quote[: limit - 2].rsplit(' ', 1)[0]} …"
+    return f"“{quote}”{about}"
 
 
 # --- what would change it
@@ -237,7 +242,7 @@ def _describe_policy(explanation: ExplanationData) -> str:
     """Return who read how many reviews, and by which version of the policy they were scored."""
     run = explanation.run
     extractor = run.get("extractor")
-    reader = f"read by {extractor}" if extractor else "from rows that do not say who read them"
+    reader = f"extracted by {extractor}" if extractor else "by an extractor that the rows do not name"
     policy = explanation.task
     if run.get("seed_version"):
         policy += f" {run['seed_version']}"

@@ -9,7 +9,6 @@ from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
     EvidenceWriter,
-    build_card,
     describe_filters,
     describe_missing,
     describe_zeros,
@@ -30,7 +29,6 @@ from formulaseed.explanation.model import (
     Value,
 )
 from formulaseed.explanation.summary import build_summary_blocks
-from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.pages.blocks import (
     Badge,
     Block,
@@ -88,23 +86,6 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
     )
 
 
-def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it.
-
-    Counts come before other steps. Reviews without a quote, or already listed, are left out, and so is a step over
-    all reviews. Once a step's reviews raise the number above `MAX_LISTED_REVIEWS`, no more are listed.
-    """
-    yield from map(Paragraph, explanation.because)
-    if explanation.changes:
-        yield Items([*_build_change_items(explanation, {})])
-    seen: set[str] = set()
-    for evidence in sorted(explanation.evidence, key=lambda part: not AGGREGATES[part.function].counts):
-        new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
-        seen.update(review.review_id for review in new)
-        if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([ListItem(f"{evidence.step}: {build_card(review, 0).text}") for review in new])
-
-
 def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
     yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
@@ -112,7 +93,7 @@ def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
 
 def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the first screen for a terminal, which says how to see the rest."""
-    yield build_title(explanation)
+    yield Paragraph(build_title(explanation).text)
     yield from _build_error_blocks(explanation)
     yield from build_summary_blocks(explanation)
     yield Paragraph("--steps shows the computation and the reviews, --format json the same as data.", "note")

@@ -144,6 +144,7 @@ class VerdictDependencies:
 
     @cached_property
     def steps_by_name(self) -> dict[str, nodes.Step]:
+        """The steps of the program by name."""
         return {step.name: step for step in self.program.steps}
 
     @cached_property

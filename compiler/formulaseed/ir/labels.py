@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from formulaseed.ir import nodes
+from formulaseed.ir.text import step_text
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[A-Z]+|[^A-Za-z0-9_]+")
 _COUNT_WORDS = ("n", "num", "count")
@@ -24,3 +25,14 @@ def label_of(item: Labelled) -> str:
     if is_count and len(words) > 1 and words[0] in _COUNT_WORDS:
         del words[0]
     return " ".join(words) or item.name
+
+
+def describe_words(item: Labelled) -> str:
+    """Return the label and the unit that a seed gives, such as "longest wait, in minutes"; empty if it gives neither."""
+    unit = f"in {item.unit}" if item.unit else ""
+    return ", ".join(part for part in (item.label, unit) if part)
+
+
+def describe_step(step: nodes.Step) -> str:
+    """Return the operation of a step in words, after its label and unit, if the seed gives them."""
+    return ": ".join(part for part in (describe_words(step), step_text(step)) if part)

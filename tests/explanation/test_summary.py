@@ -116,4 +116,4 @@ def test_what_would_change_it_names_parts_and_scores() -> None:
     """Single reviews share one sentence with the score without each; new reviews are named by what would count them."""
     sentences = [*describe_changes(explain_line("hanks-blue-plate"))]
     assert "Low Risk if R1 (2.85) or R2 (3.71) did not count" in sentences
-    assert any(sentence.startswith("Low Risk with 1 more: ") for sentence in sentences)
+    assert any(sentence.startswith("Low Risk with 1 more review: ") for sentence in sentences)

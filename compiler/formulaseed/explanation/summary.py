@@ -15,7 +15,7 @@ from formulaseed.explanation.model import (
     Rule,
 )
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.pages.blocks import Block, Items, ListItem, Paragraph, Table
+from formulaseed.pages.blocks import Block, Items, ListItem, Paragraph, Table, join_names
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line
@@ -32,12 +32,15 @@ _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
 
-def build_summary_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict."""
+def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterator[Block]:
+    """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict.
+
+    The last line ends with `hint`.
+    """
     attribution = explanation.attribution
-    sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
-    yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
     if attribution is None:
+        sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
+        yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
         yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
     else:
         yield Paragraph(describe_score(attribution, explanation.rules))
@@ -47,7 +50,7 @@ def build_summary_blocks(explanation: ExplanationData) -> Iterator[Block]:
         yield Items([ListItem(text) for text in changes[:MAX_LISTED_CHANGES]])
     if explanation.error is None:
         yield Paragraph(" ".join(_describe_rest(explanation)), "note")
-        yield Paragraph(_describe_policy(explanation), "note")
+        yield Paragraph(f"{_describe_policy(explanation)}{hint}", "note")
 
 
 def describe_score(attribution: Attribution, rules: Sequence[Rule]) -> str:
@@ -112,6 +115,13 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution) ->
     return Table(("", "", "change", "score", ""), rows)
 
 
+def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
+    """Yield an item for each part that consists of reviews, with its whole label and the ids of all reviews."""
+    for part in attribution.parts:
+        if part.reviews:
+            yield ListItem((f"{part.code}, {part.label}: ", *join_names(part.reviews)))
+
+
 def _fix(value: float) -> str:
     """Return a score with its fixed number of decimals."""
     return f"{value:.{_DECIMALS}f}"
@@ -123,10 +133,11 @@ def _format_step(before: float, after: float) -> str:
 
 
 def describe_part(part: AttributionPart) -> str:
-    """Return a part in words, with the number of its reviews if there are several."""
+    """Return a part in words, with the number of its reviews if there are several; a long label is cut between two labels."""
     label = one_line(part.label)
     if len(label) > _MAX_LABEL_CHARACTERS:
-        label = f"{label[: _MAX_LABEL_CHARACTERS - 1]}…"
+        start, comma, _ = label[:_MAX_LABEL_CHARACTERS].rpartition(", ")
+        label = f"{start if comma else label[:_MAX_LABEL_CHARACTERS]}, …"
     if len(part.reviews) > 1:
         return f"{label} ({number_of(len(part.reviews), 'review')})"
     return label
@@ -222,7 +233,7 @@ def _describe_added(change: Change, counts: Mapping[str, str]) -> str:
     words = ", ".join(counts[name] for name in raised)
     source = (change.row or {}).get("review_id")
     like = f", such as {source}" if isinstance(source, str) and source != "(one more)" else ""
-    return f"{number} more: {words}{like}"
+    return f"{number_of(number, 'more review')}: {words}{like}"
 
 
 # --- what was read
@@ -242,7 +253,7 @@ def _describe_policy(explanation: ExplanationData) -> str:
     """Return who read how many reviews, and by which version of the policy they were scored."""
     run = explanation.run
     extractor = run.get("extractor")
-    reader = f"extracted by {extractor}" if extractor else "by an extractor that the rows do not name"
+    reader = f"extracted by {extractor}" if extractor else "extractor not named"
     policy = explanation.task
     if run.get("seed_version"):
         policy += f" {run['seed_version']}"

@@ -28,7 +28,7 @@ from formulaseed.explanation.model import (
     Step,
     Value,
 )
-from formulaseed.explanation.summary import build_summary_blocks
+from formulaseed.explanation.summary import build_part_items, build_summary_blocks
 from formulaseed.pages.blocks import (
     Badge,
     Block,
@@ -95,8 +95,7 @@ def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the first screen for a terminal, which says how to see the rest."""
     yield Paragraph(build_title(explanation).text)
     yield from _build_error_blocks(explanation)
-    yield from build_summary_blocks(explanation)
-    yield Paragraph("--steps shows the computation and the reviews, --format json the same as data.", "note")
+    yield from build_summary_blocks(explanation, hint=" More: --steps, --format json.")
 
 
 def build_page_blocks(
@@ -125,7 +124,10 @@ def _build_blocks(
     yield build_title(explanation, shades)
     yield from _build_error_blocks(explanation)
     yield from build_summary_blocks(explanation)
-    yield Heading("Why")
+    if explanation.attribution is not None:
+        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
+        yield Items([*build_part_items(explanation.attribution)])
+    yield Heading("The formulas")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:

@@ -239,7 +239,7 @@ def test_a_notebook_shows_tables_and_pages() -> None:
 
 def test_what_a_notebook_shows_is_short() -> None:
     """A seed, an evaluator and a diagnostic say what they are; a flat row is told where its fields go."""
-    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 5 warnings, 4 notes)"
+    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 4 notes)"
     evaluator = load_evaluator(G1A)
     assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
     text = str(G1A.diagnostics[0])

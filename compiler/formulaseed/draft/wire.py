@@ -65,8 +65,6 @@ _VALUES = _reference("values")
 _BOUND = _reference("bound")
 _BOUNDS = {"minimum": _BOUND, "maximum": _BOUND}
 _TYPE = _enum(*FIELD_TYPES)
-_LABEL = _describe(_TEXT, f"At most {limits.LABEL_CHARACTERS} characters, or empty")
-_BECAUSE = _describe(_TEXT, f"At most {limits.BECAUSE_CHARACTERS} characters, or empty")
 _ONE_LITERAL = _describe(_list(_LITERAL), "One value, or empty")
 _BY_KIND: dict[str, Schema] = {
     "conditions": _WHERE,
@@ -75,7 +73,7 @@ _BY_KIND: dict[str, Schema] = {
     "number": _BOUND,
     "match": _enum(*MATCH_MODES),
     "table": _list(_object(key=_TEXT, value=_LITERAL)),
-    "rules": _list(_object(when=_TEXT, then=_LITERAL, because=_BECAUSE)),
+    "rules": _list(_object(when=_TEXT, then=_LITERAL, because=_TEXT)),
 }
 """The schema of a key's value by the key's kind in the table of operations; a value of any other kind is a string."""
 
@@ -86,14 +84,14 @@ def step_schema() -> Schema:
     for operation_name, operation in OPERATIONS.items():
         schemas = {
             "else": _LITERAL,
-            "because": _BECAUSE,
+            "because": _TEXT,
             "expr": _TEXT,
             **{key.name: _choose_value_schema(key) for key in operation.keys},
         }
         values = {name: schemas[name] for name in step_keys(operation)}
         alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
     pairs = alternatives.values()
-    steps = [_object(name=_TEXT, label=_LABEL, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]
+    steps = [_object(name=_TEXT, label=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]
     return {"anyOf": steps}
 
 
@@ -129,7 +127,7 @@ _DEFINITIONS: dict[str, Schema] = {
     "loss": _object(name=_TEXT, why=_TEXT),
     "field": _object(
         name=_TEXT,
-        label=_LABEL,
+        label=_TEXT,
         type=_TYPE,
         description=_TEXT,
         values=_VALUES,
@@ -140,7 +138,7 @@ _DEFINITIONS: dict[str, Schema] = {
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
-        label=_LABEL,
+        label=_TEXT,
         type=_TYPE,
         values=_VALUES,
         path=_describe(_TEXTS, "Keys to it in the business object, or empty"),
@@ -150,7 +148,7 @@ _DEFINITIONS: dict[str, Schema] = {
     ),
     "parameter": _object(
         name=_TEXT,
-        label=_LABEL,
+        label=_TEXT,
         type=_enum(*SCALARS),
         default=_LITERAL,
         **_BOUNDS,

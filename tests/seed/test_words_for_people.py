@@ -145,3 +145,14 @@ def test_labels_are_only_comments_of_the_module(label: str) -> None:
         trees.append(ast.dump(ast.parse(re.sub(r'"[0-9a-f]{64}"', '""', code))))
         assert (label in code) == (extra is words)
     assert trees[0] == trees[1]
+
+
+def test_words_count_as_no_terms() -> None:
+    """A large seed whose steps have labels and reasons is within the limit of terms that holds for its formulas."""
+    reason = " ".join(["many"] * 40)
+    rules = [{"when": f"N > {number}", "then": number, "because": reason} for number in range(900, 0, -1)]
+    cases = [
+        {"name": f"V{index}", "op": "case", "rules": [*rules, {"else": 0, "because": reason}]} for index in range(4)
+    ]
+    seed = tiny_seed(compute=[{"name": "N", "op": "count"}, *cases], output=[case["name"] for case in cases])
+    assert not list_codes(seed)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from typing import Any
 
 import pytest
 from formulaseed import limits
-from formulaseed.documents import analyse, load_seed
+from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonicalize
 from helpers import tiny_seed
 from hypothesis import given
@@ -111,3 +113,46 @@ def test_canonical_form_has_the_label_after_the_name() -> None:
     assert json.dumps(written["compute"]) == (
         '[{"name": "V", "label": "l", "unit": "u", "op": "case", "rules": [{"else": 1, "because": "b"}], "adverse": "lower"}]'
     )
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "type: ignore",
+        "noqa",
+        "fmt: off",
+        "mypy: ignore-errors",
+        'a """ b',
+        "\\N{DASH} \\",
+        "x # y",
+        "pragma: no cover",
+        "äöü 🍜",
+        "x" * 80,
+    ],
+)
+def test_labels_are_only_comments_of_the_module(label: str) -> None:
+    """Whatever a label or a unit says, the module's code is that of the seed without it, but for the hashes."""
+    words = {"label": label, "unit": label[:20].strip()}
+    field = {"name": "mood", "type": "enum", "values": ["good", "bad"]}
+    step = {"name": "N", "op": "count", "where": {"extraction.mood": "bad"}}
+    trees = []
+    for extra in ({}, words):
+        extract = {"fields": [{**field, **extra}]}
+        parameters = {"CUT": {"type": "integer", "default": 2, **extra}}
+        total = {"name": "M", "op": "expr", "expr": "N * param.CUT"}
+        seed = tiny_seed(parameters=parameters, extract=extract, compute=[{**step, **extra}, total], output=["M"])
+        code = compile_seed(seed)
+        trees.append(ast.dump(ast.parse(re.sub(r'"[0-9a-f]{64}"', '""', code))))
+        assert (label in code) == (extra is words)
+    assert trees[0] == trees[1]
+
+
+def test_words_count_as_no_terms() -> None:
+    """A large seed whose steps have labels and reasons is within the limit of terms that holds for its formulas."""
+    reason = " ".join(["many"] * 40)
+    rules = [{"when": f"N > {number}", "then": number, "because": reason} for number in range(900, 0, -1)]
+    cases = [
+        {"name": f"V{index}", "op": "case", "rules": [*rules, {"else": 0, "because": reason}]} for index in range(4)
+    ]
+    seed = tiny_seed(compute=[{"name": "N", "op": "count"}, *cases], output=[case["name"] for case in cases])
+    assert not list_codes(seed)

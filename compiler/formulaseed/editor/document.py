@@ -18,7 +18,7 @@ from formulaseed.editor.fitting import find_accepted, place_at
 from formulaseed.editor.occurrences import Occurrence, find_occurrences, occurrence_at
 from formulaseed.editor.unfinished import find_field, find_keys, find_open_quote, find_operation
 from formulaseed.ir import nodes
-from formulaseed.ir.labels import describe_words
+from formulaseed.ir.labels import describe_step, describe_words
 from formulaseed.ir.text import step_text
 from formulaseed.language.ast import is_name
 from formulaseed.language.functions import FUNCTIONS
@@ -301,9 +301,9 @@ class SeedDocument:
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
         for step in self._steps.values():
             if isinstance(step.operation, nodes.Filter):
-                yield Completion(f"${step.name}", "filter", step_text(step))
+                yield Completion(f"${step.name}", "filter", describe_step(step))
             else:
-                yield Completion(step.name, "step", step_text(step))
+                yield Completion(step.name, "step", describe_step(step))
 
     def _complete_object(self, head: str) -> Iterable[Completion]:
         """Return the keys that the object around the end of `head` may have; names in conditions; none if unknown."""

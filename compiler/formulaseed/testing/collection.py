@@ -29,8 +29,8 @@ class SeedFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for the file's errors, its module and each property; the module only if a folder is configured.
 
-        A file of rules has only the property `agreement`, and requests have none. A seed with errors has no tests of
-        declared properties. Each property's test is skipped without Hypothesis.
+        Every seed has the built-in properties, and those that it declares unless it has errors. A file of rules has only
+        the property `agreement`, and requests have none. Each property's test is skipped without Hypothesis.
         """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):

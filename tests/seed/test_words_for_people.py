@@ -11,6 +11,7 @@ import pytest
 from formulaseed import limits
 from formulaseed.documents import analyse, compile_seed, load_seed
 from formulaseed.seed.write.canonical import canonicalize
+from formulaseed.seed.write.migrate import migrate
 from helpers import tiny_seed
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,3 +157,18 @@ def test_words_count_as_no_terms() -> None:
     ]
     seed = tiny_seed(compute=[{"name": "N", "op": "count"}, *cases], output=[case["name"] for case in cases])
     assert not list_codes(seed)
+
+
+def test_migrate_keeps_the_words_of_a_seed_v1() -> None:
+    """Fields and parameters of a seed v1 have labels and units, and the seed v2 that it becomes has them too."""
+    seed = {
+        "task_name": "T",
+        "parameters": {"CUT": {"type": "integer", "default": 2, "label": "limit", "unit": "cases"}},
+        "extraction_fields": [{"name": "mood", "label": "mood of the guest", "values": ["good", "bad"]}],
+        "compute_dag": [{"name": "n", "formula": "sum(1 for e in extractions if e['mood'] == 'bad') - param.CUT"}],
+        "output_fields": ["n"],
+    }
+    migrated = migrate(seed, load_seed(seed).program).seed
+    program = load_seed(migrated).program
+    assert [(field.label, field.unit) for field in program.fields] == [("mood of the guest", None)]
+    assert [(parameter.label, parameter.unit) for parameter in program.parameters] == [("limit", "cases")]

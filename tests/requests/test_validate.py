@@ -167,6 +167,14 @@ def test_explain(files: tuple[Path, Path], pytestconfig: pytest.Config) -> None:
     check_text(HERE / "explained.txt", done.out, pytestconfig)
 
 
+def test_without_a_gold_restaurant_no_restaurant_is_a_rival(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """The only match of a structure alone is the right answer."""
+    structure = write_json(tmp_path / "structure.json", LINES[0]["structure"])
+    done = validate_files((structure, files[1]), "--explain", "structure 1")
+    assert (done.status, "rival" in done.out) == (0, False)
+    assert "restaurant: The Ant (ant): satisfied" in done.out.splitlines()
+
+
 def test_every_example_is_explained() -> None:
     """Every kind of evidence has words for what was found."""
     ids = [argument for line in read_lines(REQUESTS) for argument in ("--explain", line["id"])]

@@ -139,16 +139,21 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
 
 
 def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another."""
-    assert find_suggestions(files) == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
+    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another.
+
+    A request that is not ok and has none says so.
+    """
+    assert find_suggestions(files) == ["add `dogs`", None, "leave out `wifi`", None, "replace `tv` by `kids`"]
     fixed = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
     again = validate_files((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
     assert again.status == 0, again.out
 
 
-def find_suggestions(files: tuple[Path, Path]) -> list[str]:
-    lines = validate_files(files, "--suggest").out.splitlines()
-    return [line.split("suggestion: ")[1] for line in lines if "suggestion" in line]
+def find_suggestions(files: tuple[Path, Path], *arguments: str) -> list[str | None]:
+    """Return the suggestions of each request in turn; None for one that says that there is none."""
+    lines = [line.strip() for line in validate_files(files, "--suggest", *arguments).out.splitlines()]
+    suggestions = [line for line in lines if "suggestion" in line]
+    return [None if line == "no suggestion found" else line.split("suggestion: ")[1] for line in suggestions]
 
 
 def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> None:

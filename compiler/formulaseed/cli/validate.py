@@ -30,7 +30,7 @@ from formulaseed.documents import read_requests
 from formulaseed.ir.attributes import _attribute_at_path
 from formulaseed.requests.explain import describe_values, explain_status, suggest_changes
 from formulaseed.requests.groups import GROUPS
-from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
+from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
 from formulaseed.requests.validate import (
     EvidenceCache,
     RequestResult,
@@ -255,6 +255,14 @@ def _find_sibling_keys(path: Sequence[str], businesses: Iterable[Any]) -> list[s
 # --- the report
 
 
+def _list_suggestions(request: Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
+    """Return a note for each change that would make the request `ok`, or one that there is none; empty if it is `ok`."""
+    if result.status == "ok":
+        return []
+    changes = [f"suggestion: {change}" for change in suggest_changes(request, result, cache)]
+    return changes or ["no suggestion found"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReportedRequest:
     """A request in a report: `notes` say why it is not ok, and what would fix it."""
@@ -277,7 +285,7 @@ class ReportedRequest:
         else:
             notes = list(explain_status(line, result, cache))
             if suggest:
-                notes += [f"suggestion: {change}" for change in suggest_changes(line, result, cache)]
+                notes += _list_suggestions(line, result, cache)
         return cls(line.id or f"line {line.line}", result.status, line.scenario or "", gold, tuple(notes))
 
     @property

@@ -141,9 +141,11 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
 def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
     """A suggestion for a request makes it ok: a condition more, one less, or one in place of another.
 
-    A request that is not ok and has none says so.
+    A request that is not ok and has none says so. Explanations end with the same lines.
     """
     assert find_suggestions(files) == ["add `dogs`", None, "leave out `wifi`", None, "replace `tv` by `kids`"]
+    explained = [argument for line in LINES[1:3] for argument in ("--explain", line["id"])]
+    assert find_suggestions(files, *explained) == ["add `dogs`", None]
     fixed = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
     again = validate_files((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
     assert again.status == 0, again.out

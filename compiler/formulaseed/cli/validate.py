@@ -108,7 +108,7 @@ def validate(
         outputs.write(results, values, cache)
         if explained_positions:
             pairs = [(lines[position], results[position]) for position in explained_positions]
-            for line in _explain_requests(pairs, cache, analysis.diagnostics):
+            for line in _explain_requests(pairs, cache, analysis.diagnostics, suggest):
                 say(line, err=outputs.use_stdout)
         else:
             _report(lines, results, cache, on_error=outputs.use_stdout, suggest=suggest)
@@ -204,9 +204,12 @@ def _find_requests(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 
 
 def _explain_requests(
-    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic]
+    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic], suggest: bool
 ) -> Iterator[str]:
-    """Yield the lines that explain each request: its tree with values, or the diagnostics of an invalid request."""
+    """Yield the lines that explain each request: its tree with values, or the diagnostics of an invalid request.
+
+    With `suggest` the changes that would make a valid request `ok` follow its tree.
+    """
     for request, result in pairs:
         yield f"{request.id}  {request.group or 'no known group'}  {request.scenario or ''}: {result.status}"
         if isinstance(request, InvalidRequest):
@@ -215,6 +218,8 @@ def _explain_requests(
         else:
             yield f"  {request.shorthand}"
             yield from describe_values(request, cache)
+            if suggest:
+                yield from _list_suggestions(request, result, cache)
             yield ""
 
 

@@ -212,6 +212,22 @@ def test_conditions(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert document[0] == {"aspects": ["dogs"], "evidence": DOGS["evidence"], "count": 1, **ids}
 
 
+def test_a_friend_whom_nobody_knows_is_noted(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Neither a name of the graph, even without friends, nor the user of a review; a similar one is proposed."""
+    people = {"friends": ["Anna", "Ben", "Cleo", "Zoe", "Alice"], "hops": 1}
+    liked = {"aspect": "liked", "evidence": {"kind": "social_rating", "social_filter": people}}
+    review = {"review_id": "v1", "text": "Fine.", "stars": 5, "user": {"name": "Zoe"}}
+    line = {**request("R91", "ant", liked), "group": "G09", "shorthand": "liked"}
+    social = write_json(tmp_path / "social.json", {"friend_graph": {"Ana": ["Ben"], "Cleo": []}})
+    written = (write_lines(files[0], line), write_lines(files[1], {**PLACES[0], "reviews": [review]}))
+    lines = validate_files(written, "--social", social).err.splitlines()
+    assert [line for line in lines if line.startswith("note: nobody")] == [
+        "note: nobody is called `Anna` in the social graph or the reviews; did you mean `Ana`?",
+        "note: nobody is called `Alice` in the social graph or the reviews; there are: `Ana`, `Cleo`, `Ben` and 1 more",
+    ]
+    assert "note: nobody is called `Alice` in the reviews; there are: `Zoe`\n" in validate_files(written).err
+
+
 def test_groups_are_chosen(files: tuple[Path, Path]) -> None:
     """`--group` looks at those alone; one that there is not is wrong usage."""
     done = command("validate", REQUESTS, *ALL, "--group", "G09, G10", "--out", "-")

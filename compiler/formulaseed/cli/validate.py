@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from formulaseed.api import requests_evaluator
+from formulaseed.cli.gaps import list_gaps
 from formulaseed.cli.options import benchmark_option, check_suffix, duplicates_option
 from formulaseed.cli.output import finish, is_terminal, report_failures, report_warnings, say, show_progress
 from formulaseed.cli.results import check_lines
@@ -27,10 +28,9 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import read_requests
-from formulaseed.ir.attributes import _attribute_at_path
 from formulaseed.requests.explain import describe_values, explain_status, suggest_changes
 from formulaseed.requests.groups import GROUPS
-from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Request, Sentiment
+from formulaseed.requests.model import InvalidRequest, Line, Request
 from formulaseed.requests.validate import (
     EvidenceCache,
     RequestResult,
@@ -112,7 +112,7 @@ def validate(
                 say(line, err=outputs.use_stdout)
         else:
             _report(lines, results, cache, on_error=outputs.use_stdout, suggest=suggest)
-        for note in _list_gaps(cache):
+        for note in list_gaps(cache):
             say(f"note: {note}", err=True)
     is_fine = all(result.status == "ok" for result in results)
     finish(failures.status or (FINE if is_fine else WRONG))
@@ -221,40 +221,6 @@ def _explain_requests(
             if suggest:
                 yield from _list_suggestions(request, result, cache)
             yield ""
-
-
-# --- notes about the input
-
-
-def _list_gaps(cache: EvidenceCache) -> Iterator[str]:
-    """Yield notes about input that conditions need and that is missing, and about structures without a gold restaurant."""
-    social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
-    if social and not cache.dataset.has_graph:
-        yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
-    bare = [request for request in cache.requests if request.gold_restaurant is None]
-    if bare:
-        yield f"{number_of(len(bare), 'structure')} without a gold restaurant: `ok` says that exactly one restaurant matches"
-    judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
-    if judged and cache.dataset.background.judgements is None:
-        yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
-    yield from _note_missing_attributes(cache)
-
-
-def _note_missing_attributes(cache: EvidenceCache) -> Iterator[str]:
-    """Yield a note for each attribute that conditions test and no restaurant has, with similar attributes."""
-    businesses = [candidate.business for candidate in cache.dataset.candidates.values()]
-    for path in dict.fromkeys(e.path for e in cache.conditions if isinstance(e, ItemMeta)):
-        if businesses and all(_attribute_at_path(business, path) is None for business in businesses):
-            siblings = _find_sibling_keys(path, businesses)
-            yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], siblings, noun='there are')}"
-
-
-def _find_sibling_keys(path: Sequence[str], businesses: Iterable[Any]) -> list[str]:
-    """Return the keys that restaurants have in the object that would contain the attribute at `path`."""
-    parents = businesses
-    if len(path) > 1:
-        parents = (_attribute_at_path(business, tuple(path[:-1])) for business in businesses)
-    return list({key: None for parent in parents if isinstance(parent, dict) for key in parent})
 
 
 # --- the report

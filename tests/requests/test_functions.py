@@ -91,9 +91,26 @@ def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
         (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
     assert formulaseed("validate", tmp_path).out == done.out
     assert written == {name: (tmp_path / name).read_text() for name in written}
-    (tmp_path / "restaurants.jsonl").unlink()
-    refused = formulaseed("validate", tmp_path)
-    assert (refused.status, "a folder with requests.jsonl and restaurants.jsonl" in refused.err) == (2, True)
+
+
+def test_a_folder_that_is_no_dataset_is_named_with_the_missing_file(tmp_path: Path) -> None:
+    folder = tmp_path / "philly_cafes"
+
+    def refuse(path: Path) -> str:
+        refused = formulaseed("validate", path)
+        assert (refused.status, refused.out) == (2, "")
+        return refused.err.splitlines()[-1]
+
+    content = "a folder has requests.jsonl, and contexts.jsonl or both restaurants.jsonl and reviews.jsonl"
+    assert refuse(folder) == f"Error: there is no folder or file `{folder}`; {content}"
+    folder.mkdir()
+    shutil.copy(EXAMPLES / "requests.jsonl", folder)
+    missing = f"Error: {folder} has neither restaurants.jsonl nor contexts.jsonl; add one, or pass --restaurants"
+    assert refuse(folder) == missing
+    assert refuse(folder / "requests.jsonl") == f"Error: pass --restaurants FILE or a folder; {content}"
+    (folder / "requests.jsonl").unlink()
+    shutil.copy(EXAMPLES / "contexts.jsonl", folder)
+    assert refuse(folder) == f"formulaseed: cannot read {folder / 'requests.jsonl'}: No such file or directory"
 
 
 EVIDENCE: dict[str, dict[str, Any]] = {

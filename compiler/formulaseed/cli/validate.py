@@ -45,6 +45,7 @@ _COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_
 _LIST_WIDTH = 80  # columns of a list of requests; a table, with a column for the reasons, needs a wider terminal
 _MAX_ID_WIDTH = 16
 _STATUS_WIDTH = 14
+_FOLDER_CONTENT = "a folder has requests.jsonl, and contexts.jsonl or both restaurants.jsonl and reviews.jsonl"
 
 
 @click.command("validate")
@@ -86,8 +87,14 @@ def validate(
         out = out or str(folder / "groundtruth.jsonl")
         conditions = conditions or str(folder / "condition_matrix.json")
         data |= {name: data[name] or path for name, path in _find_data(folder).items()}
+        if data["restaurants"] is None:
+            raise click.UsageError(
+                f"{folder} has neither restaurants.jsonl nor contexts.jsonl; add one, or pass --restaurants"
+            )
     if data["restaurants"] is None:
-        raise click.UsageError("pass --restaurants FILE, or a folder with requests.jsonl and restaurants.jsonl")
+        if requests != "-" and not Path(requests).exists():
+            raise click.UsageError(f"there is no folder or file `{requests}`; {_FOLDER_CONTENT}")
+        raise click.UsageError(f"pass --restaurants FILE or a folder; {_FOLDER_CONTENT}")
     analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
     lines = select_groups(analysis.parsed or (), _parse_groups(groups))

@@ -57,7 +57,8 @@ def test_values_are_reduced_by_the_document() -> None:
     ("call", "error", "message"),
     [
         (lambda: reduce_tv("XOR", [1]), DataError, "reduce_tv takes AND or OR"),
-        (lambda: reduce_tv("AND", []), DataError, "one or more of 1, 0 and -1"),
+        (lambda: reduce_tv("AND", []), DataError, r"one or more of 1, 0 and -1; not 'AND' and \[\]"),
+        (lambda: reduce_tv("AND", 1), DataError, "a list of one or more of 1, 0 and -1; not 'AND' and 1"),  # type: ignore[arg-type]
         (
             lambda: evaluate_condition({"op": "AND", "args": [NO_TV]}, {}),
             DataError,
@@ -75,6 +76,14 @@ def test_values_are_reduced_by_the_document() -> None:
 def test_wrong_input_is_named(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_functions_are_what_the_package_exports() -> None:
+    names: dict[str, Any] = {}
+    exec("from formulaseed.requests import *", names)
+    functions = [evaluate_condition, evaluate_structure, reduce_tv, validate_request]
+    assert [names[function.__name__] for function in functions] == functions
+    assert set(names) - {"__builtins__"} == {function.__name__ for function in functions}
 
 
 def test_a_folder_is_a_dataset(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Define the commands that analyse a policy: `diff`, `sensitivity`, `cover` and `graph`."""
+"""Define the commands that analyse a policy: `diff`, `expect`, `sensitivity`, `cover` and `graph`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +21,8 @@ from formulaseed.cli.output import (
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
 from formulaseed.compare.diff import Check, Difference, compare_seeds
+from formulaseed.compare.expect import ExpectedOutputs, compare_with_expected
+from formulaseed.compare.expected import read_expectations
 from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
@@ -35,7 +38,7 @@ _form_option = click.option(
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
-def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
+def _print(document: Difference | ExpectedOutputs | Sensitivity | Coverage, form: str) -> None:
     """Print the result of a command on standard output in the format `form`: text, markdown, json or html."""
     if form == "json":
         emit_json(document.json)
@@ -115,6 +118,39 @@ def diff(
     _print(difference, form)
     is_refused = any(difference.has_changed(check) for check in checks)
     finish(WRONG if is_refused else failures.status)
+
+
+@click.command("expect")
+@click.argument("seed", metavar="SEED")
+@rows_option(required=True)
+@click.option("--expected", help="Expected outputs, JSON Lines; by default expected.jsonl beside the seed.")
+@duplicates_option
+@param_option
+@_form_option
+def expect(
+    seed: str, rows: str, expected: str | None, duplicates: Duplicates, params: tuple[str, ...], form: str
+) -> None:
+    """Compare the outputs of restaurants with the expected ones: who differs, why, and which verdicts are confused.
+
+    A line of expected outputs has a "business_id", an "output" with values by name, and a "note". Exit status 1 where a
+    restaurant differs, 3 where none does but some restaurants failed: they are listed, and counted.
+    """
+    default = Path(seed).with_name("expected.jsonl")
+    if expected is None and (seed == "-" or not default.is_file()):
+        raise click.UsageError(f"there is no {default} beside the seed; pass --expected FILE")
+    loaded, parameters = _load(seed, params)
+    expectations = read_expectations(read_lines(expected or str(default), "expected"), [loaded.program])
+    with report_failures() as failures:
+        comparison = compare_with_expected(
+            loaded,
+            read_lines(rows, "rows"),
+            expectations,
+            parameters=parameters,
+            failures=failures,
+            duplicates=duplicates,
+        )
+    _print(comparison, form)
+    finish(comparison.status)
 
 
 @click.command("cover")

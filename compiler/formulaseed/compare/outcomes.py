@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
+from formulaseed.compare.pairing import (
+    Pairing,
+    Verdicts,
+    build_matrix_table,
+    compute_change,
+    format_verdict,
+    format_verdict_cell,
+    is_same,
+)
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
@@ -28,8 +36,6 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_RESTAURANTS = 20
 _NO_ROWS = "(extraction)"
 _NOT_EVALUATED = "(data)"
-Verdicts = tuple[str | None, str | None]
-"""The verdict of a restaurant with the old seed and with the new one; None if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +165,10 @@ class Outcomes:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
-            yield self._build_matrix_table()
+            yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
-
-    def _build_matrix_table(self) -> Table:
-        """Return the matrix as a table: a row for each old verdict, a column for each new one, failures last."""
-        occurring = {verdict for verdicts in self.matrix for verdict in verdicts}
-        known = sorted(verdict for verdict in occurring if verdict is not None)
-        order = [v for v in dict.fromkeys((*self.pairing.possible_verdicts, *known, None)) if v in occurring]
-        rows = [[_format_verdict_cell(old), *(str(self.matrix.get((old, new), 0)) for new in order)] for old in order]
-        return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
     def _build_number_row(self, output: str) -> tuple[str, ...]:
         """Return the row of a numeric output: the number of changed values, mean change, largest rise and fall.
@@ -213,18 +211,13 @@ class Outcomes:
         for change in changes[:_MAX_LISTED_RESTAURANTS]:
             row: list[str] = [InlineCode(change.business_id)]
             if self.pairing.verdict is not None:
-                row += map(_format_verdict_cell, change.verdicts)
+                row += map(format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
             rows.append([*row, InlineCode(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
         steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
         yield Table(("first step that differs", "restaurants"), steps)
-
-
-def _format_verdict_cell(verdict: str | None) -> str:
-    """Return the cell of a verdict; None is that of a restaurant that failed."""
-    return "(failed)" if verdict is None else InlineCode(verdict)
 
 
 def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:

@@ -35,6 +35,9 @@ _form_option = click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text", show_default=True,
     help="How to print it.",
 )  # fmt: skip
+_expected_option = click.option(
+    "--expected", help="Expected outputs, as `expect` takes them: changes that break one are marked."
+)
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
@@ -70,6 +73,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 @click.option("--param-old", "params_old", multiple=True, metavar="NAME=VALUE", help="Give the old seed a parameter.")
 @click.option("--param-new", "params_new", multiple=True, metavar="NAME=VALUE", help="Give the new seed a parameter.")
 @_output_option
+@_expected_option
 @click.option(
     "--fail-on",
     "checks",
@@ -86,6 +90,7 @@ def diff(
     params_old: tuple[str, ...],
     params_new: tuple[str, ...],
     output: str | None,
+    expected: str | None,
     checks: tuple[Check, ...],
     form: str,
     duplicates: Duplicates,
@@ -98,6 +103,8 @@ def diff(
     """
     if new_rows is not None and rows is None:
         raise click.UsageError("--new-rows goes with --rows")
+    if expected is not None and rows is None:
+        raise click.UsageError("--expected goes with --rows")
     if rows == new_rows == "-":
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
     if "verdicts" in checks and rows is None:
@@ -114,6 +121,7 @@ def diff(
             output=output,
             failures=failures,
             duplicates=duplicates,
+            expected=read_lines(expected, "expected") if expected is not None else None,
         )
     _print(difference, form)
     is_refused = any(difference.has_changed(check) for check in checks)
@@ -204,6 +212,7 @@ class _Percent(click.ParamType[float]):
 @param_option
 @click.option("--by", type=_Percent(), default="10%", show_default=True, metavar="PERCENT", help="How far to move.")
 @_output_option
+@_expected_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_form_option
 def sensitivity(
@@ -213,6 +222,7 @@ def sensitivity(
     params: tuple[str, ...],
     by: float,
     output: str | None,
+    expected: str | None,
     quiet: bool,
     form: str,
 ) -> None:
@@ -231,6 +241,7 @@ def sensitivity(
             parameters=parameters,
             failures=failures,
             duplicates=duplicates,
+            expected=read_lines(expected, "expected") if expected is not None else None,
             advance=lambda total, place: bar.advance(lambda: f"of {total:,}: {place}"),
         )
     _print(ranking, form)

@@ -112,9 +112,7 @@ class ExpectedOutputs(RenderedDocument):
     def _blocks(self) -> Iterator[Block]:
         """Yield the numbers of restaurants, the matrix of a verdict with few values, who differs, and why."""
         total = number_of(self.restaurants, "restaurant")
-        counts = (
-            f": {self.agreeing:,} of {total} with the expected outputs, {len(self.disagreements):,} with other ones"
-        )
+        counts = f": {self.agreeing:,} of {total} have the expected outputs, {len(self.disagreements):,} differ"
         yield sentence(InlineCode(self.seed), counts, f", {self.failed:,} failed." if self.failed else ".")
         if self.matrix and len({verdict for pair in self.matrix for verdict in pair}) <= MAX_VERDICTS:
             yield build_matrix_table("expected \\ actual", self.matrix, self.possible_verdicts)

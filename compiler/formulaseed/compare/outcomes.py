@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from formulaseed.compare.expected import Expectation, Expectations, Outputs, require_lines
 from formulaseed.compare.pairing import (
     Pairing,
     Verdicts,
@@ -20,6 +21,7 @@ from formulaseed.compare.pairing import (
     format_verdict_cell,
     is_same,
 )
+from formulaseed.compare.restaurant_change import RestaurantChange
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
@@ -48,55 +50,20 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class RestaurantChange:
-    """The results of one restaurant with the old seed and with the new one.
-
-    `outputs` maps each output to its two values; it is empty if the restaurant fails with either seed. `changed` names the
-    outputs whose values differ. `diverges_at` is the first step, in the new seed's order, that has another value and on which
-    a changed output depends through such steps. It is the failing step if the restaurant fails at different steps.
-    """
-
-    business_id: str
-    name: str
-    verdicts: Verdicts
-    outputs: Mapping[str, tuple[Value, Value]]
-    changed: tuple[str, ...]
-    diverges_at: str
-
-    @property
-    def is_different(self) -> bool:
-        """True if an output differs, or if the restaurant fails with one seed only."""
-        return bool(self.changed) or self.verdicts[0] != self.verdicts[1]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "business_id": self.business_id,
-            "name": self.name,
-            "verdict": _name_pair(self.verdicts),
-            "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
-            "diverges_at": self.diverges_at,
-        }
-
-
-def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
-    """Return a pair as an object with the keys `old` and `new`."""
-    return {"old": pair[0], "new": pair[1]}
-
-
-@dataclass(frozen=True, slots=True)
 class Outcomes:
     """The results of all restaurants with two seeds.
 
     `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
     `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
+    `expectations` are empty if no outputs are expected.
     """
 
     pairing: Pairing
     matrix: Mapping[Verdicts, int]
     changes: tuple[RestaurantChange, ...]
     failures: Failures
-    extracted_twice: bool = False
+    extracted_twice: bool
+    expectations: Expectations
 
     @property
     def restaurant_count(self) -> int:
@@ -108,6 +75,11 @@ class Outcomes:
         """The number of restaurants that have another verdict, or fail with one seed only."""
         return sum(count for (old, new), count in self.matrix.items() if old != new)
 
+    @property
+    def broken_count(self) -> int:
+        """The number of restaurants that have an expected output with the old seed only."""
+        return sum(bool(change.broken) for change in self.changes)
+
     def count_failures(self, side: int) -> int:
         """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""
         return sum(count for verdicts, count in self.matrix.items() if verdicts[side] is None)
@@ -117,17 +89,18 @@ class Outcomes:
         return Counter(change.diverges_at for change in self.changes)
 
     def rank_changes(self) -> list[RestaurantChange]:
-        """Return the restaurants whose results differ: other verdicts first, then the largest changes of the score.
+        """Return the restaurants whose results differ: broken expectations, other verdicts, the largest changes of the score.
 
         Those without a change of the score come last; those with the same change are in the order of their ids.
         """
         score = self.score
 
-        def build_order(change: RestaurantChange) -> tuple[bool, float, str]:
+        def build_order(change: RestaurantChange) -> tuple[bool, bool, float, str]:
             score_change = None
             if score is not None and score in change.outputs:
                 score_change = compute_change(*change.outputs[score])
-            return change.verdicts[0] == change.verdicts[1], -abs(score_change or 0.0), change.business_id
+            has_same_verdict = change.verdicts[0] == change.verdicts[1]
+            return not change.broken, has_same_verdict, -abs(score_change or 0.0), change.business_id
 
         return sorted(self.changes, key=build_order)
 
@@ -148,6 +121,8 @@ class Outcomes:
             "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
+            "expected": len(self.expectations),
+            "broken": self.broken_count,
             "diverging": dict(self.count_divergences().most_common()),
             "differing": [change.to_json() for change in self.rank_changes()],
             "failures": self.failures.lines,
@@ -166,6 +141,9 @@ class Outcomes:
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
             yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
+        if self.expectations:
+            total = number_of(len(self.expectations), "expected restaurant")
+            yield sentence(f"The change breaks an expectation for {self.broken_count:,} of {total}.")
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
@@ -207,6 +185,8 @@ class Outcomes:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
+        if self.expectations:
+            columns.append("breaks")
         rows = []
         for change in changes[:_MAX_LISTED_RESTAURANTS]:
             row: list[str] = [InlineCode(change.business_id)]
@@ -214,6 +194,8 @@ class Outcomes:
                 row += map(format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
+            if self.expectations:
+                row.append(InlineCode(", ".join(change.broken)))
             rows.append([*row, InlineCode(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
         steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
@@ -261,12 +243,15 @@ def compare_outcomes(
     failures: Failures,
     new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
+    expectations: Expectations,
 ) -> Outcomes:
     """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
 
     Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. A restaurant with rows for one seed only fails with the other seed.
+    `lines`. A restaurant with rows for one seed only fails with the other seed. Changes name the `expectations` that they
+    break. Raises `DataError` if an expected restaurant is not in `lines`.
     """
+    lines = require_lines(lines, expectations)
     matrix: Counter[Verdicts] = Counter()
     changes: list[RestaurantChange] = []
     for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
@@ -275,11 +260,13 @@ def compare_outcomes(
         old_steps = _evaluate_restaurant(old, before)
         new_steps = _evaluate_restaurant(new, after)
         _add_failures(failures, restaurant, (old, new), (old_steps, new_steps))
-        change = _compare_restaurant(restaurant, old_steps, new_steps, pairing)
+        change = _compare_restaurant(
+            restaurant, old_steps, new_steps, pairing, expectations.get(restaurant.business_id)
+        )
         matrix[change.verdicts] += 1
         if change.is_different:
             changes.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None)
+    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None, expectations)
 
 
 def _pair_restaurants(
@@ -351,11 +338,16 @@ def _add_failures(
 
 
 def _compare_restaurant(
-    restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
+    restaurant: ExtractedRestaurant,
+    before: _StepValues,
+    after: _StepValues,
+    pairing: Pairing,
+    expectation: Expectation | None,
 ) -> RestaurantChange:
     """Return the two verdicts and outputs of a restaurant, the outputs that changed, and the first step that differs.
 
-    If it fails with either seed, there are no outputs, and the verdict with that seed is None.
+    If it fails with either seed, there are no outputs, and the verdict with that seed is None. An `expectation` names outputs
+    as either seed does; it is None if the restaurant has no expected outputs.
     """
     pairs: dict[str, tuple[Value, Value]] = {}
     if before.values is not None and after.values is not None:
@@ -374,7 +366,20 @@ def _compare_restaurant(
         outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
         changed=changed,
         diverges_at=diverges_at,
+        broken=_find_broken(before.values, after.values, pairing, expectation),
     )
+
+
+def _find_broken(before: Outputs, after: Outputs, pairing: Pairing, expectation: Expectation | None) -> tuple[str, ...]:
+    """Return the outputs that have the expected value in `before` only; an output may have its old or its new name."""
+    if expectation is None:
+        return ()
+    names = pairing.old_names.items()
+    if before is not None:
+        before = {**before, **{new: before[old] for new, old in names}}
+    if after is not None:
+        after = {**{old: after[new] for new, old in names}, **after}
+    return tuple(expectation.find_broken(before, after))
 
 
 def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:

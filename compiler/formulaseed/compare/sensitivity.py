@@ -6,69 +6,30 @@ is skipped, with the reason.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
-from formulaseed.compare.pairing import compute_change, format_verdict, is_same, rank_numeric_outputs
+from formulaseed.compare.variants import Baseline, Variant
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
-from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_change, is_number
 from formulaseed.pipeline import compile, require_valid
-from formulaseed.runtime.evaluator import GeneratedModule
-from formulaseed.runtime.loading import compile_evaluator, module_from_source
-from formulaseed.runtime.running import usable_rows
+from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
 
 _MAX_RANKED = 40
 _SKIPPED_COLUMNS = ("variant", "reason", "place")
-_Outputs = dict[str, Value] | None
-"""The outputs of a restaurant by name; None if it fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The effect of one number's other `value` on the restaurants.
-
-    `flips` counts the restaurants with another result by their verdicts before and after; None is the verdict of one that
-    fails. `changes` maps each numeric output that moves to its largest change and the `business_id` of that restaurant.
-    """
-
-    value: int | float
-    flips: Mapping[tuple[str | None, str | None], int]
-    changes: Mapping[str, tuple[float, str]]
-
-    @property
-    def flip_count(self) -> int:
-        """The number of restaurants that have another verdict."""
-        return sum(count for pair, count in self.flips.items() if None not in pair)
-
-    @property
-    def failure_count(self) -> int:
-        """The number of restaurants that fail with this value but not with the original one, or the other way round."""
-        return sum(count for pair, count in self.flips.items() if None in pair)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the variant as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "value": self.value,
-            "flipped": self.flip_count,
-            "failing": self.failure_count,
-            "flips": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.flips.items()],
-            "changes": {name: {"change": change, "business_id": who} for name, (change, who) in self.changes.items()},
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +63,14 @@ class MovedNumber:
         return sum(variant.failure_count for variant in self.variants)
 
     @property
+    def broken_count(self) -> int:
+        """The number of expectations that are broken, of both directions together."""
+        return sum(len(variant.broken) for variant in self.variants)
+
+    @property
     def has_effect(self) -> bool:
-        """True if a verdict or a numeric output of a restaurant changes with the number."""
-        return any(variant.flips or variant.changes for variant in self.variants)
+        """True if a verdict, a numeric output or an expected output of a restaurant changes with the number."""
+        return any(variant.flips or variant.changes or variant.broken for variant in self.variants)
 
     def find_largest_change(self, output: str) -> float:
         """Return the largest change of the numeric output `output` with its sign, or 0.0 if the output does not move."""
@@ -119,6 +85,7 @@ class MovedNumber:
             "inside": self.enclosing_text,
             "place": self.place,
             "flipped": self.flip_count,
+            "broken": self.broken_count,
             "down": self.down and self.down.to_json(),
             "up": self.up and self.up.to_json(),
         }
@@ -136,6 +103,8 @@ class Sensitivity(RenderedDocument):
     verdict: str | None
     score: str | None
     restaurants: int
+    expected: int
+    """The number of restaurants with expected outputs."""
     numbers: tuple[MovedNumber, ...]
     skipped: tuple[tuple[str, str, str], ...]
     failures: Failures
@@ -154,6 +123,7 @@ class Sensitivity(RenderedDocument):
             "verdict": self.verdict,
             "score": self.score,
             "restaurants": self.restaurants,
+            "expected": self.expected,
             "constants": [number.to_json() for number in self.numbers],
             "skipped": [dict(zip(_SKIPPED_COLUMNS, variant, strict=True)) for variant in self.skipped],
             "failures": self.failures.lines,
@@ -173,6 +143,10 @@ class Sensitivity(RenderedDocument):
         else:
             flipping = sum(number.flip_count > 0 for number in effective)
             yield sentence(*lead, f"{flipping} flip ", InlineCode(self.verdict), f", {rest}.")
+        if self.expected:
+            breaking = sum(number.broken_count > 0 for number in effective)
+            total = number_of(self.expected, "expected restaurant")
+            yield sentence(f"{number_of(breaking, 'number')} of these break an expectation; there are {total}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)
@@ -185,6 +159,8 @@ class Sensitivity(RenderedDocument):
         """Return the table of `numbers` with their variants; it counts failures only if any number of the policy has some."""
         has_failures = any(number.failure_count for number in self.numbers)
         columns = ["number", "step", "in", "down to", "flips", "up to", "flips"]
+        if self.expected:
+            columns.append("breaks")
         if has_failures:
             columns.append("fail")
         if self.score is not None:
@@ -194,6 +170,8 @@ class Sensitivity(RenderedDocument):
             row = [repr(number.value), InlineCode(number.step), InlineCode(number.enclosing_text)]
             for variant in (number.down, number.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
+            if self.expected:
+                row.append(f"{number.broken_count:,}")
             if has_failures:
                 row.append(f"{number.failure_count:,}")
             if self.score is not None:
@@ -211,14 +189,16 @@ def sensitivity(
     output: str | None = None,
     parameters: Mapping[str, Value] | None = None,
     duplicates: Duplicates = "fail",
+    expected: Lines | None = None,
 ) -> Sensitivity:
     """Move each numeric constant of the steps and each numeric parameter by `by` percent, down and up, one at a time.
 
     Integers move by 1 at least, years that the years of reviews are compared with by 1. `rows` is a path to JSON Lines, the
     objects that they would hold, or a data frame; `extract` makes them of contexts. `output` is the verdict or the number to
     look at. With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the
-    restaurant fails. Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and
-    `DataError` for a file that cannot be opened, an unknown output, a wrong parameter, and if no restaurant can be read.
+    restaurant fails. Restaurants that fail are in the result's `failures`. `expected` are lines as `expect` takes them: numbers
+    that break an expectation are marked. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be
+    opened, an unknown output, a wrong parameter, an invalid line of `expected`, and if no restaurant can be read.
     """
     failures = Failures()
     ranking = rank_numbers(
@@ -229,6 +209,7 @@ def sensitivity(
         parameters=parameters,
         failures=failures,
         duplicates=duplicates,
+        expected=open_lines(expected, "expected") if expected is not None else None,
     )
     failures.require_restaurants(ranking.restaurants)
     return ranking
@@ -243,14 +224,15 @@ def rank_numbers(
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     duplicates: Duplicates,
+    expected: Iterable[InputLine] | None = None,
     advance: Callable[[int, str], None] = lambda total, place: None,
 ) -> Sensitivity:
     """Rank the numbers of a loaded seed as `sensitivity` does; add restaurants and lines that fail to `failures`.
 
-    `advance` is called before each variant with the number of all variants, and the place of this one. Raises `DataError` for
-    an unknown output and a wrong parameter.
+    `expected` are lines of expected outputs, None to expect nothing. `advance` is called before each variant with the number of
+    all variants, and the place of this one. Raises `DataError` as `Baseline` does.
     """
-    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates)
+    baseline = Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates, expected)
     movable_numbers = [*_find_movable_constants(seed, baseline), *_find_movable_parameters(seed, baseline)]
     numbers: list[MovedNumber] = []
     skipped: dict[tuple[str, str, str], None] = {}
@@ -279,6 +261,7 @@ def rank_numbers(
         verdict=baseline.verdict,
         score=score,
         restaurants=len(baseline.restaurants),
+        expected=len(baseline.expectations),
         numbers=tuple(numbers),
         skipped=tuple(skipped),
         failures=failures,
@@ -300,7 +283,7 @@ class _MovableNumber:
     evaluate: Callable[[int | float], Variant]
 
 
-def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
+def _find_movable_constants(seed: FormulaSeed, baseline: Baseline) -> Iterator[_MovableNumber]:
     """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
     for constant in find_constants(seed):
 
@@ -314,7 +297,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[
         )
 
 
-def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
+def _find_movable_parameters(seed: FormulaSeed, baseline: Baseline) -> Iterator[_MovableNumber]:
     """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
     for parameter in seed.program.parameters:
         value = baseline.parameters.get(parameter.name, parameter.default)
@@ -328,71 +311,3 @@ def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator
         place = f"{seed.document.source.name}: parameters"
         is_year = is_year_parameter(seed.program, parameter)
         yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
-
-
-@dataclass(frozen=True, slots=True)
-class _BaselineRestaurant:
-    """A restaurant with rows and context as a module's `evaluate` takes them, and its outputs with the original seed."""
-
-    business_id: str
-    rows: Any
-    context: Any
-    outputs: _Outputs
-
-
-class _Baseline:
-    """The restaurants, read once, with their outputs from the original seed; variants are compared with these.
-
-    The modules of all variants take the same rows: the fields that a seed uses do not depend on its numbers. The constructor
-    adds the restaurants and lines that cannot be read to `failures`. It raises `DataError` for a wrong parameter or output.
-    """
-
-    def __init__(
-        self,
-        seed: FormulaSeed,
-        lines: Iterable[InputLine],
-        output: str | None,
-        parameters: dict[str, Value],
-        failures: Failures,
-        duplicates: Duplicates,
-    ) -> None:
-        verdict = choose_verdict(seed.program, output)
-        self.evaluator = compile_evaluator(seed)
-        self.parameters = parameters
-        self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
-        self.verdict = verdict.name if verdict is not None else None
-        self.numeric_outputs = rank_numeric_outputs(seed.program, seed.program.output, verdict, output)
-        module = self.evaluator.module
-        self.restaurants: list[_BaselineRestaurant] = []
-        for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
-            rows = self.evaluator.parse_rows(restaurant.rows)
-            context = module.parse_context(restaurant.context)
-            outputs = _evaluate_outputs(module, self.arguments, rows, context)
-            self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))
-
-    def evaluate(self, value: int | float, module: GeneratedModule, arguments: tuple[Any, ...]) -> Variant:
-        """Evaluate all restaurants with `module` and `arguments`; return the differences as the variant of `value`."""
-        flips: Counter[tuple[str | None, str | None]] = Counter()
-        changes: dict[str, tuple[float, str]] = {}
-        for restaurant in self.restaurants:
-            before = restaurant.outputs
-            after = _evaluate_outputs(module, arguments, restaurant.rows, restaurant.context)
-            verdicts = format_verdict(before, self.verdict), format_verdict(after, self.verdict)
-            if verdicts[0] != verdicts[1]:
-                flips[verdicts] += 1
-            if before is None or after is None:
-                continue
-            for name in self.numeric_outputs:
-                change = compute_change(before[name], after[name])
-                largest, _ = changes.get(name, (0.0, ""))
-                if change is not None and abs(change) > abs(largest) and not is_same(before[name], after[name]):
-                    changes[name] = change, restaurant.business_id
-        return Variant(value, dict(flips), changes)
-
-
-def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> _Outputs:
-    """Return a restaurant's outputs by name, or None if its evaluation fails."""
-    try:
-        return dict(zip(module.OUTPUT, module.evaluate(rows, context, *arguments), strict=True))
-    except module.EvaluationError:
-        return None

@@ -25,12 +25,12 @@ from formulaseed.explanation.verdict import choose_verdict, list_verdicts
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, sentence
 from formulaseed.pages.document import RenderedDocument
-from formulaseed.pages.values import format_plain
+from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import add_failure, read_rows
-from formulaseed.source.printing import number_of
+from formulaseed.source.printing import number_of, printable
 from formulaseed.source.text import shorten
 
 _MAX_LISTED_RESTAURANTS = 20
@@ -48,6 +48,16 @@ class Disagreement:
     outputs: Mapping[str, tuple[Value, Value]]
     reason: str
 
+    @property
+    def text(self) -> str:
+        """A line for each output, with the note, and one for the reason; characters that control a terminal are escaped."""
+        note = f" ({self.expectation.note})" if self.expectation.note else ""
+        lines = [
+            f"{name}: expected {format_value(expected)}, not {format_value(actual)}{note}"
+            for name, (expected, actual) in self.outputs.items()
+        ]
+        return "\n".join(map(printable, (*lines, self.reason)))
+
     def to_json(self) -> dict[str, Any]:
         """Return the disagreement as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {
@@ -64,7 +74,8 @@ class ExpectedOutputs(RenderedDocument):
     """The outputs of restaurants, compared with the expected ones.
 
     `agreeing` counts the restaurants with all expected outputs. `matrix` counts those whose verdict is expected by the
-    expected verdict and the actual one, None if the restaurant fails. `failures` has the restaurants and lines that failed.
+    expected verdict and the actual one, None if the restaurant fails. `failed` has the restaurants that could not be evaluated,
+    and `failures` says why.
     """
 
     seed: str
@@ -72,6 +83,7 @@ class ExpectedOutputs(RenderedDocument):
     restaurants: int
     agreeing: int
     disagreements: tuple[Disagreement, ...]
+    failed: tuple[str, ...]
     matrix: Mapping[Verdicts, int]
     possible_verdicts: tuple[str, ...]
     failures: Failures
@@ -80,11 +92,6 @@ class ExpectedOutputs(RenderedDocument):
     def title(self) -> str:
         """The title of the page."""
         return f"Expected outputs of {self.seed}"
-
-    @property
-    def failed(self) -> int:
-        """The number of restaurants that could not be evaluated."""
-        return self.restaurants - self.agreeing - len(self.disagreements)
 
     @property
     def status(self) -> int:
@@ -99,7 +106,7 @@ class ExpectedOutputs(RenderedDocument):
             "seed": self.seed,
             "restaurants": self.restaurants,
             "agreeing": self.agreeing,
-            "failed": self.failed,
+            "failed": list(self.failed),
             "verdict": self.verdict,
             "matrix": matrix,
             "differing": [disagreement.to_json() for disagreement in self.disagreements],
@@ -113,7 +120,7 @@ class ExpectedOutputs(RenderedDocument):
         """Yield the numbers of restaurants, the matrix of a verdict with few values, who differs, and why."""
         total = number_of(self.restaurants, "restaurant")
         counts = f": {self.agreeing:,} of {total} have the expected outputs, {len(self.disagreements):,} differ"
-        yield sentence(InlineCode(self.seed), counts, f", {self.failed:,} failed." if self.failed else ".")
+        yield sentence(InlineCode(self.seed), counts, f", {len(self.failed):,} failed." if self.failed else ".")
         if self.matrix and len({verdict for pair in self.matrix for verdict in pair}) <= MAX_VERDICTS:
             yield build_matrix_table("expected \\ actual", self.matrix, self.possible_verdicts)
         if self.disagreements:
@@ -182,19 +189,20 @@ def compare_with_expected(
     verdict = choose_verdict(seed.program)
     verdict_name = verdict.name if verdict is not None else None
     build_explainer = cache(partial(Explainer, seed.program, evaluator))
-    restaurant_count = agreeing = 0
+    agreeing = 0
+    failed: list[str] = []
     disagreements: list[Disagreement] = []
     matrix: Counter[Verdicts] = Counter()
     used_ids = {*expectations, ""}  # a line without an id cannot be read, and is a failure
     used_lines = (line for line in require_lines(lines, expectations) if line.business_id in used_ids)
     for restaurant in read_rows(evaluator, used_lines, failures, parameters, duplicates):
         failures.note_restaurant(restaurant.place, restaurant.business_id)
-        restaurant_count += 1
         expectation = expectations[restaurant.business_id]
         actual = _evaluate_outputs(evaluator, restaurant, parameters, failures)
         if verdict_name in expectation.outputs:
             matrix[format_verdict(expectation.outputs, verdict_name), format_verdict(actual, verdict_name)] += 1
         if actual is None:
+            failed.append(restaurant.business_id)
             continue
         unmet = expectation.find_unmet(actual)
         if not unmet:
@@ -207,9 +215,10 @@ def compare_with_expected(
     return ExpectedOutputs(
         seed=seed.document.source.name,
         verdict=verdict_name,
-        restaurants=restaurant_count,
+        restaurants=agreeing + len(disagreements) + len(failed),
         agreeing=agreeing,
         disagreements=tuple(disagreements),
+        failed=tuple(failed),
         matrix=dict(matrix),
         possible_verdicts=tuple(map(format_plain, list_verdicts(verdict))) if verdict is not None else (),
         failures=failures,

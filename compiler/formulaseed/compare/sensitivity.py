@@ -137,16 +137,15 @@ class Sensitivity(RenderedDocument):
         effective = [number for number in self.numbers if number.has_effect]
         moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
         rest = f"{len(self.numbers) - len(effective)} change nothing"
+        if self.expected:
+            breaking = sum(number.broken_count > 0 for number in effective)
+            rest = f"{breaking} break an expectation for {number_of(self.expected, 'restaurant')}, {rest}"
         lead = (InlineCode(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
         if self.verdict is None:
             yield sentence(*lead, f"{rest}; no output is a verdict.")
         else:
             flipping = sum(number.flip_count > 0 for number in effective)
             yield sentence(*lead, f"{flipping} flip ", InlineCode(self.verdict), f", {rest}.")
-        if self.expected:
-            breaking = sum(number.broken_count > 0 for number in effective)
-            total = number_of(self.expected, "expected restaurant")
-            yield sentence(f"{number_of(breaking, 'number')} of these break an expectation; there are {total}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)

@@ -21,8 +21,8 @@ from formulaseed.cli.output import (
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
 from formulaseed.compare.diff import Check, Difference, compare_seeds
-from formulaseed.compare.expect import ExpectedOutputs, compare_with_expected
-from formulaseed.compare.expected import read_expectations
+from formulaseed.compare.expect import ExpectedOutputs
+from formulaseed.compare.expect import expect as compare_expected
 from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
@@ -147,18 +147,10 @@ def expect(
     if expected is None and (seed == "-" or not default.is_file()):
         raise click.UsageError(f"there is no {default} beside the seed; pass --expected FILE")
     loaded, parameters = _load(seed, params)
-    expectations = read_expectations(read_lines(expected or str(default), "expected"), [loaded.program])
-    with report_failures() as failures:
-        comparison = compare_with_expected(
-            loaded,
-            read_lines(rows, "rows"),
-            expectations,
-            parameters=parameters,
-            failures=failures,
-            duplicates=duplicates,
-        )
-    _print(comparison, form)
-    finish(comparison.status)
+    comparison = compare_expected(loaded, rows, expected or default, parameters=parameters, duplicates=duplicates)
+    with report_failures(comparison.failures) as failures:
+        _print(comparison, form)
+    finish(WRONG if comparison.disagreements else failures.status)
 
 
 @click.command("cover")

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
-from formulaseed.compare.expected import read_expectations
+from formulaseed.compare.expect import read_expectations
 from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validate_arguments
@@ -159,10 +159,10 @@ def diff(
     that ask different questions have rows of their own: `new_rows` are those of the new seed, by default the same ones.
     `output` is the verdict; by default the last output that rules choose from strings or booleans. With `duplicates="first"`
     the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails. Restaurants that fail are
-    in `outcomes.failures`. `expected` are lines as `expect` takes them: restaurants that lose an expected output are marked.
-    Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened, an unknown output, a parameter
-    that is unknown or out of bounds, `new_rows` or `expected` without `rows`, an invalid line of `expected`, and if no
-    restaurant can be read.
+    in `outcomes.failures`. `expected` are lines as `expect` takes them, with the old seed's outputs: a restaurant that has them
+    with the old seed only is marked. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be
+    opened, an unknown output, a parameter that is unknown or out of bounds, `new_rows` or `expected` without `rows`, an invalid
+    line of `expected`, and if no restaurant can be read.
     """
     if new_rows is not None and rows is None:
         raise DataError("`new_rows` goes with `rows`")
@@ -200,12 +200,12 @@ def compare_seeds(
     """Compare two loaded seeds as `diff` does, and add the restaurants and lines that fail to `failures`.
 
     `lines` are rows, None to compare only the seeds; `new_lines` are the rows of the new seed, None if both seeds use `lines`.
-    `parameters` are those of the old and of the new seed. `expected` are lines of outputs of either seed; None to expect
+    `parameters` are those of the old and of the new seed. `expected` are lines of the old seed's outputs; None to expect
     nothing. Raises `DataError` for an unknown output, a wrong parameter and an invalid line of `expected`.
     """
     changes = find_changes(old, new)
     pairing = pair_programs(old.program, new.program, changes.new_names, output)
-    expectations = {} if expected is None else read_expectations(expected, [old.program, new.program])
+    expectations = read_expectations(expected, old.program)
     outcomes = None
     if lines is not None:
         settings = (

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.compare.expected import Expectation, Expectations, Outputs, require_lines
+from formulaseed.compare.effects import RestaurantChange
+from formulaseed.compare.expect import Expectations, require_lines
 from formulaseed.compare.pairing import (
     Pairing,
     Verdicts,
@@ -21,7 +22,6 @@ from formulaseed.compare.pairing import (
     format_verdict_cell,
     is_same,
 )
-from formulaseed.compare.restaurant_change import RestaurantChange
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
@@ -54,16 +54,16 @@ class Outcomes:
     """The results of all restaurants with two seeds.
 
     `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
-    `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
-    `expectations` are empty if no outputs are expected.
+    `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own. `broken`
+    maps restaurants to the outputs that have the expected value with the old seed only; None if nothing is expected.
     """
 
     pairing: Pairing
     matrix: Mapping[Verdicts, int]
     changes: tuple[RestaurantChange, ...]
     failures: Failures
-    extracted_twice: bool
-    expectations: Expectations
+    extracted_twice: bool = False
+    broken: Mapping[str, list[str]] | None = None
 
     @property
     def restaurant_count(self) -> int:
@@ -75,11 +75,6 @@ class Outcomes:
         """The number of restaurants that have another verdict, or fail with one seed only."""
         return sum(count for (old, new), count in self.matrix.items() if old != new)
 
-    @property
-    def broken_count(self) -> int:
-        """The number of restaurants that have an expected output with the old seed only."""
-        return sum(bool(change.broken) for change in self.changes)
-
     def count_failures(self, side: int) -> int:
         """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""
         return sum(count for verdicts, count in self.matrix.items() if verdicts[side] is None)
@@ -89,18 +84,17 @@ class Outcomes:
         return Counter(change.diverges_at for change in self.changes)
 
     def rank_changes(self) -> list[RestaurantChange]:
-        """Return the restaurants whose results differ: broken expectations, other verdicts, the largest changes of the score.
+        """Return the restaurants whose results differ: other verdicts first, then the largest changes of the score.
 
         Those without a change of the score come last; those with the same change are in the order of their ids.
         """
         score = self.score
 
-        def build_order(change: RestaurantChange) -> tuple[bool, bool, float, str]:
+        def build_order(change: RestaurantChange) -> tuple[bool, float, str]:
             score_change = None
             if score is not None and score in change.outputs:
                 score_change = compute_change(*change.outputs[score])
-            has_same_verdict = change.verdicts[0] == change.verdicts[1]
-            return not change.broken, has_same_verdict, -abs(score_change or 0.0), change.business_id
+            return change.verdicts[0] == change.verdicts[1], -abs(score_change or 0.0), change.business_id
 
         return sorted(self.changes, key=build_order)
 
@@ -121,8 +115,7 @@ class Outcomes:
             "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
-            "expected": len(self.expectations),
-            "broken": self.broken_count,
+            "broken": self.broken,
             "diverging": dict(self.count_divergences().most_common()),
             "differing": [change.to_json() for change in self.rank_changes()],
             "failures": self.failures.lines,
@@ -141,9 +134,8 @@ class Outcomes:
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
             yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
-        if self.expectations:
-            total = number_of(len(self.expectations), "expected restaurant")
-            yield sentence(f"The change breaks an expectation for {self.broken_count:,} of {total}.")
+        if self.broken is not None:
+            yield sentence(f"Expectations are broken for {number_of(len(self.broken), 'restaurant')}.")
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
@@ -185,7 +177,7 @@ class Outcomes:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
-        if self.expectations:
+        if self.broken is not None:
             columns.append("breaks")
         rows = []
         for change in changes[:_MAX_LISTED_RESTAURANTS]:
@@ -194,8 +186,8 @@ class Outcomes:
                 row += map(format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
-            if self.expectations:
-                row.append(InlineCode(", ".join(change.broken)))
+            if self.broken is not None:
+                row.append(InlineCode(", ".join(self.broken.get(change.business_id, ()))))
             rows.append([*row, InlineCode(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
         steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
@@ -248,25 +240,34 @@ def compare_outcomes(
     """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
 
     Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. A restaurant with rows for one seed only fails with the other seed. Changes name the `expectations` that they
-    break. Raises `DataError` if an expected restaurant is not in `lines`.
+    `lines`. A restaurant with rows for one seed only fails with the other seed. `expectations` are of the old seed's outputs.
     """
-    lines = require_lines(lines, expectations)
+    broken: dict[str, list[str]] = {}
     matrix: Counter[Verdicts] = Counter()
     changes: list[RestaurantChange] = []
-    for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
+    for before, after in _pair_restaurants(
+        old, new, require_lines(lines, expectations), new_lines, failures, duplicates
+    ):
         restaurant = before or after
         assert restaurant is not None  # every pair has rows for at least one seed
         old_steps = _evaluate_restaurant(old, before)
         new_steps = _evaluate_restaurant(new, after)
         _add_failures(failures, restaurant, (old, new), (old_steps, new_steps))
-        change = _compare_restaurant(
-            restaurant, old_steps, new_steps, pairing, expectations.get(restaurant.business_id)
-        )
+        change = _compare_restaurant(restaurant, old_steps, new_steps, pairing)
         matrix[change.verdicts] += 1
         if change.is_different:
             changes.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None, expectations)
+        if change.business_id in expectations:
+            values = new_steps.values
+            renamed = (
+                None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
+            )
+            outputs = expectations[change.business_id].find_broken(old_steps.values, renamed)
+            if outputs:
+                broken[change.business_id] = outputs
+    return Outcomes(
+        pairing, dict(matrix), tuple(changes), failures, new_lines is not None, broken if expectations else None
+    )
 
 
 def _pair_restaurants(
@@ -338,16 +339,11 @@ def _add_failures(
 
 
 def _compare_restaurant(
-    restaurant: ExtractedRestaurant,
-    before: _StepValues,
-    after: _StepValues,
-    pairing: Pairing,
-    expectation: Expectation | None,
+    restaurant: ExtractedRestaurant, before: _StepValues, after: _StepValues, pairing: Pairing
 ) -> RestaurantChange:
     """Return the two verdicts and outputs of a restaurant, the outputs that changed, and the first step that differs.
 
-    If it fails with either seed, there are no outputs, and the verdict with that seed is None. An `expectation` names outputs
-    as either seed does; it is None if the restaurant has no expected outputs.
+    If it fails with either seed, there are no outputs, and the verdict with that seed is None.
     """
     pairs: dict[str, tuple[Value, Value]] = {}
     if before.values is not None and after.values is not None:
@@ -366,20 +362,7 @@ def _compare_restaurant(
         outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
         changed=changed,
         diverges_at=diverges_at,
-        broken=_find_broken(before.values, after.values, pairing, expectation),
     )
-
-
-def _find_broken(before: Outputs, after: Outputs, pairing: Pairing, expectation: Expectation | None) -> tuple[str, ...]:
-    """Return the outputs that have the expected value in `before` only; an output may have its old or its new name."""
-    if expectation is None:
-        return ()
-    names = pairing.old_names.items()
-    if before is not None:
-        before = {**before, **{new: before[old] for new, old in names}}
-    if after is not None:
-        after = {**{old: after[new] for new, old in names}, **after}
-    return tuple(expectation.find_broken(before, after))
 
 
 def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairing: Pairing) -> str:

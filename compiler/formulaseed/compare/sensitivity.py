@@ -6,25 +6,31 @@ is skipped, with the reason.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
-from formulaseed.compare.variants import Baseline, Variant
+from formulaseed.compare.effects import Variant
+from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
+from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
+from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_change, is_number
 from formulaseed.pipeline import compile, require_valid
-from formulaseed.runtime.loading import module_from_source
+from formulaseed.runtime.evaluator import GeneratedModule
+from formulaseed.runtime.loading import compile_evaluator, module_from_source
+from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source, shorten
 
@@ -63,9 +69,9 @@ class MovedNumber:
         return sum(variant.failure_count for variant in self.variants)
 
     @property
-    def broken_count(self) -> int:
-        """The number of expectations that are broken, of both directions together."""
-        return sum(len(variant.broken) for variant in self.variants)
+    def broken(self) -> set[str]:
+        """The restaurants for which either direction breaks an expectation."""
+        return {name for variant in self.variants for name in variant.broken}
 
     @property
     def has_effect(self) -> bool:
@@ -85,7 +91,6 @@ class MovedNumber:
             "inside": self.enclosing_text,
             "place": self.place,
             "flipped": self.flip_count,
-            "broken": self.broken_count,
             "down": self.down and self.down.to_json(),
             "up": self.up and self.up.to_json(),
         }
@@ -138,7 +143,7 @@ class Sensitivity(RenderedDocument):
         moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
         rest = f"{len(self.numbers) - len(effective)} change nothing"
         if self.expected:
-            breaking = sum(number.broken_count > 0 for number in effective)
+            breaking = sum(bool(number.broken) for number in effective)
             rest = f"{breaking} break an expectation for {number_of(self.expected, 'restaurant')}, {rest}"
         lead = (InlineCode(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
         if self.verdict is None:
@@ -170,7 +175,7 @@ class Sensitivity(RenderedDocument):
             for variant in (number.down, number.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
             if self.expected:
-                row.append(f"{number.broken_count:,}")
+                row.append(f"{len(number.broken):,}")
             if has_failures:
                 row.append(f"{number.failure_count:,}")
             if self.score is not None:
@@ -229,9 +234,12 @@ def rank_numbers(
     """Rank the numbers of a loaded seed as `sensitivity` does; add restaurants and lines that fail to `failures`.
 
     `expected` are lines of expected outputs, None to expect nothing. `advance` is called before each variant with the number of
-    all variants, and the place of this one. Raises `DataError` as `Baseline` does.
+    all variants, and the place of this one. Raises `DataError` for an unknown output, a wrong parameter and an invalid
+    expectation.
     """
-    baseline = Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates, expected)
+    expectations = read_expectations(expected, seed.program)
+    lines = require_lines(lines, expectations)
+    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates, expectations)
     movable_numbers = [*_find_movable_constants(seed, baseline), *_find_movable_parameters(seed, baseline)]
     numbers: list[MovedNumber] = []
     skipped: dict[tuple[str, str, str], None] = {}
@@ -260,7 +268,7 @@ def rank_numbers(
         verdict=baseline.verdict,
         score=score,
         restaurants=len(baseline.restaurants),
-        expected=len(baseline.expectations),
+        expected=len(expectations),
         numbers=tuple(numbers),
         skipped=tuple(skipped),
         failures=failures,
@@ -282,7 +290,7 @@ class _MovableNumber:
     evaluate: Callable[[int | float], Variant]
 
 
-def _find_movable_constants(seed: FormulaSeed, baseline: Baseline) -> Iterator[_MovableNumber]:
+def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
     """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
     for constant in find_constants(seed):
 
@@ -296,7 +304,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: Baseline) -> Iterator[_
         )
 
 
-def _find_movable_parameters(seed: FormulaSeed, baseline: Baseline) -> Iterator[_MovableNumber]:
+def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
     """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
     for parameter in seed.program.parameters:
         value = baseline.parameters.get(parameter.name, parameter.default)
@@ -310,3 +318,77 @@ def _find_movable_parameters(seed: FormulaSeed, baseline: Baseline) -> Iterator[
         place = f"{seed.document.source.name}: parameters"
         is_year = is_year_parameter(seed.program, parameter)
         yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
+
+
+@dataclass(frozen=True, slots=True)
+class _BaselineRestaurant:
+    """A restaurant with rows and context as a module's `evaluate` takes them, and its outputs with the original seed."""
+
+    business_id: str
+    rows: Any
+    context: Any
+    outputs: Outputs
+
+
+class _Baseline:
+    """The restaurants, read once, with their outputs from the original seed; variants are compared with these.
+
+    The modules of all variants take the same rows: the fields that a seed uses do not depend on its numbers. The constructor
+    adds the restaurants and lines that cannot be read to `failures`. It raises `DataError` for a wrong parameter or output.
+    """
+
+    def __init__(
+        self,
+        seed: FormulaSeed,
+        lines: Iterable[InputLine],
+        output: str | None,
+        parameters: dict[str, Value],
+        failures: Failures,
+        duplicates: Duplicates,
+        expectations: Expectations,
+    ) -> None:
+        self.expectations = expectations
+        verdict = choose_verdict(seed.program, output)
+        self.evaluator = compile_evaluator(seed)
+        self.parameters = parameters
+        self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
+        self.verdict = verdict.name if verdict is not None else None
+        self.numeric_outputs = rank_numeric_outputs(seed.program, seed.program.output, verdict, output)
+        module = self.evaluator.module
+        self.restaurants: list[_BaselineRestaurant] = []
+        for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
+            rows = self.evaluator.parse_rows(restaurant.rows)
+            context = module.parse_context(restaurant.context)
+            outputs = _evaluate_outputs(module, self.arguments, rows, context)
+            self.restaurants.append(_BaselineRestaurant(restaurant.business_id, rows, context, outputs))
+
+    def evaluate(self, value: int | float, module: GeneratedModule, arguments: tuple[Any, ...]) -> Variant:
+        """Evaluate all restaurants with `module` and `arguments`; return the differences as the variant of `value`."""
+        flips: Counter[Verdicts] = Counter()
+        changes: dict[str, tuple[float, str]] = {}
+        broken: list[str] = []
+        for restaurant in self.restaurants:
+            before = restaurant.outputs
+            after = _evaluate_outputs(module, arguments, restaurant.rows, restaurant.context)
+            verdicts = format_verdict(before, self.verdict), format_verdict(after, self.verdict)
+            if verdicts[0] != verdicts[1]:
+                flips[verdicts] += 1
+            expectation = self.expectations.get(restaurant.business_id)
+            if expectation is not None and expectation.find_broken(before, after):
+                broken.append(restaurant.business_id)
+            if before is None or after is None:
+                continue
+            for name in self.numeric_outputs:
+                change = compute_change(before[name], after[name])
+                largest, _ = changes.get(name, (0.0, ""))
+                if change is not None and abs(change) > abs(largest) and not is_same(before[name], after[name]):
+                    changes[name] = change, restaurant.business_id
+        return Variant(value, dict(flips), changes, tuple(broken))
+
+
+def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> Outputs:
+    """Return a restaurant's outputs by name, or None if its evaluation fails."""
+    try:
+        return dict(zip(module.OUTPUT, module.evaluate(rows, context, *arguments), strict=True))
+    except module.EvaluationError:
+        return None

@@ -13,7 +13,6 @@ _MESSAGES = {
     "less_than": "is too large",
     "less_than_equal": "is too large",
     "string_too_short": "must not be empty",
-    "too_short": "has too few items",
     "float_type": "must be a number",
     "list_type": "must be a list",
     "dict_type": "must be an object",

@@ -17,8 +17,9 @@ from formulaseed.data.files import has_text
 from formulaseed.data.jsonl import read_lines
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import FormulaSeed, analyse_file, load_file, load_seed, read_style
-from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
+from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.ir import nodes
+from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
 from formulaseed.source.printing import printable
@@ -81,11 +82,10 @@ class SeedFile(pytest.File):
         return self.path.with_name("expected.jsonl")
 
     @cached_property
-    def expected_outputs(self) -> ExpectedOutputs | DataError:
-        """The outputs of the configured rows, compared with the expected ones; the error if they cannot be compared.
+    def expected_outputs(self) -> ExpectedOutputs:
+        """The outputs of the rows `formulaseed_rows`, by default rows.jsonl beside the seed, compared with the expected ones.
 
-        The rows are `formulaseed_rows` or, without this setting, rows.jsonl beside the seed. Skips the current test if the
-        seed has errors.
+        Skips the current test if the seed has errors. Raises `DataError` for wrong rows or expected outputs.
         """
         from formulaseed.backends.python.names import module_name
         from formulaseed.compare.expect import expect
@@ -94,10 +94,7 @@ class SeedFile(pytest.File):
         assert isinstance(seed, FormulaSeed)
         configured = self.config.getini("formulaseed_rows").replace("{name}", module_name(seed.name))
         rows = self.config.rootpath / configured if configured else self.path.with_name("rows.jsonl")
-        try:
-            return expect(seed, rows, self.expected_path)
-        except DataError as error:
-            return error
+        return expect(seed, rows, self.expected_path)
 
     def module_path(self, seed: pipeline.Compilable[Any]) -> Path | None:
         """Return the path that the committed module should have; None if no folder of modules is configured."""
@@ -177,15 +174,15 @@ def _check_property(file: SeedFile, test: SeedTest) -> None:
 
 
 def _check_expectation(business_id: str, file: SeedFile, test: SeedTest) -> None:
-    """Raise `Failed` if the restaurant has not its expected outputs, or fails; `DataError` for wrong rows or expected outputs."""
+    """Raise `Failed` if the restaurant fails, or has not its expected outputs; `DataError` for wrong rows or expected outputs."""
     comparison = file.expected_outputs
-    if isinstance(comparison, DataError):
-        raise comparison
     if business_id in comparison.failed:
         raise Failed("\n".join(map(printable, comparison.failures.lines)))
-    for disagreement in comparison.disagreements:
-        if disagreement.expectation.business_id == business_id:
-            raise Failed(f"{disagreement.text}\n{disagreement.expectation.place}")
+    for entry in comparison.disagreements:
+        if entry.business_id == business_id:
+            expected = ", ".join(f"{name} {format_value(value['expected'])}" for name, value in entry.outputs.items())
+            lines = (entry.reason, f"expected: {expected}", f"note: {entry.note}", entry.place)
+            raise Failed("\n".join(map(printable, lines)))
 
 
 def seed_tests(test_file: str, seed: str, module: str) -> Callable[[str], None]:

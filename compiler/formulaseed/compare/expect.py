@@ -223,7 +223,7 @@ def read_expectations(lines: Iterable[InputLine] | None, program: nodes.Program)
     expectations: dict[str, Expectation] = {}
     if lines is None:
         return expectations
-    for line, record in parse_lines(lines, ExpectedLine.read):
+    for line, record in parse_lines([*lines], ExpectedLine.read):  # read to the end, which closes the file
         if isinstance(record, DataError):
             raise record.at(line.place)
         name = record.business_id

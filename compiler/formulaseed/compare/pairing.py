@@ -114,7 +114,9 @@ def build_matrix_table(corner: str, matrix: Mapping[Verdicts, int], possible_ver
     occurring = {verdict for verdicts in matrix for verdict in verdicts}
     known = sorted(verdict for verdict in occurring if verdict is not None)
     order = [verdict for verdict in dict.fromkeys((*possible_verdicts, *known, None)) if verdict in occurring]
-    rows = [[format_verdict_cell(old), *(str(matrix.get((old, new), 0)) for new in order)] for old in order]
+    # nobody expects a failure
+    first_verdicts = order if any(verdict is None for verdict, _ in matrix) else [v for v in order if v is not None]
+    rows = [[format_verdict_cell(old), *(str(matrix.get((old, new), 0)) for new in order)] for old in first_verdicts]
     return Table((corner, *map(format_verdict_cell, order)), rows)
 
 

@@ -31,7 +31,6 @@ from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain, format_value, is_number
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import add_failure, read_rows
-from formulaseed.source.printing import number_of
 from formulaseed.source.text import shorten
 
 _MAX_LISTED_RESTAURANTS = 20
@@ -100,8 +99,7 @@ class ExpectedOutputs(RenderedDocument):
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the numbers of restaurants, the matrix of a verdict with few values, who differs, and why."""
-        total = number_of(self.restaurants, "restaurant")
-        counts = f": {self.agreeing:,} of {total} have the expected outputs, {len(self.disagreements):,} differ"
+        counts = f": {self.agreeing:,} of {self.restaurants:,} restaurants have the expected outputs, {len(self.disagreements):,} differ"
         yield sentence(InlineCode(self.seed), counts, f", {len(self.failed):,} failed." if self.failed else ".")
         if self.matrix and len({verdict for pair in self.matrix for verdict in pair}) <= MAX_VERDICTS:
             yield build_matrix_table("expected \\ actual", self.matrix, self.possible_verdicts)

@@ -99,8 +99,10 @@ class ExpectedOutputs(RenderedDocument):
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the numbers of restaurants, the matrix of a verdict with few values, who differs, and why."""
-        counts = f": {self.agreeing:,} of {self.restaurants:,} restaurants have the expected outputs, {len(self.disagreements):,} differ"
-        yield sentence(InlineCode(self.seed), counts, f", {len(self.failed):,} failed." if self.failed else ".")
+        agreeing = f": {self.agreeing:,} of {self.restaurants:,} restaurants have the expected outputs, "
+        differing = f"{len(self.disagreements):,} {'differs' if len(self.disagreements) == 1 else 'differ'}"
+        failed = f", {len(self.failed):,} failed." if self.failed else "."
+        yield sentence(InlineCode(self.seed), agreeing, differing, failed)
         if self.matrix and len({verdict for pair in self.matrix for verdict in pair}) <= MAX_VERDICTS:
             yield build_matrix_table("expected \\ actual", self.matrix, self.possible_verdicts)
         if not self.disagreements:

@@ -321,7 +321,7 @@ def test_the_first_lines_say_the_score_its_limits_and_the_counts() -> None:
         "FINAL_RISK_SCORE is 20, its maximum; RAW_RISK is 178.7328.",
         "Counts, and what RAW_RISK is without their reviews: N_TOTAL_INCIDENTS 5 (4.85), N_BETRAYAL 4 (13.9857), "
         "N_SEVERE 3 (16.1089), N_RECENT 1 (57.7279), N_NEGATIVE 3 (231.822), N_MODERATE 1 (159.7482), "
-        "N_MILD 1 (180.7113); all others are 0.",
+        "N_MILD 1 (180.7113), N_POSITIVE 0.",
     ]
     assert explain_line("saigon-lantern").because[1] == "FINAL_RISK_SCORE is 0, its minimum; RAW_RISK is -0.0178."
     assert explain_line("slice-parade").because[1:3] == [

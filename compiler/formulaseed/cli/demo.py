@@ -33,15 +33,15 @@ _SCORE = "FINAL_RISK_SCORE"
 
 
 @click.command("demo")
-@click.argument("name", metavar="[seed|requests|draft|formulas]", default="seed",
-                type=click.Choice(["seed", "requests", "draft", "formulas"]))  # fmt: skip
+@click.argument("name", metavar="[seed|requests|draft|v1|formulas]", default="seed",
+                type=click.Choice(["seed", "requests", "draft", "v1", "formulas"]))  # fmt: skip
 @click.option("--out", default="formulaseed-demo", show_default=True, help="The folder for what the demo writes.",
               type=click.Path(file_okay=False))  # fmt: skip
 def demo(name: str, out: str) -> None:
     """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict.
 
-    Or show requests with AND and OR, a draft and an extraction by a model (with answers that are in the examples), or formulas
-    over any domain.
+    Or show requests with AND and OR, a draft and an extraction (with answers written by hand in a model's place), a seed v1, or
+    formulas over any domain.
     """
     started = time.perf_counter()
     if name != "seed":
@@ -66,12 +66,12 @@ def demo(name: str, out: str) -> None:
     show(f"\n4. Why {build_title(nearest).text}\n")
     show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    EXAMPLES["g1a_v2"].copy(folder)
     replace_file(folder / "report.html", page)
     replace_file(folder / "explanation.html", nearest.html)
     show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
-    show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
+    show(f"{time.perf_counter() - started:.1f} s, no network, no model. The files are in {out}.")
     sys.stdout.flush()
 
 
@@ -79,6 +79,8 @@ def _run_commands(example: Example, folder: Path) -> None:
     """Copy an example's files to `folder`, and run its commands there, each below its text."""
     group = click.get_current_context().find_root().command
     example.copy(folder)
+    if example.note:
+        show(f"\n{example.note}")
     with contextlib.chdir(folder):
         for command in example.commands:
             show(f"\n$ {command}\n")

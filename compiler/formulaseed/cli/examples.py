@@ -16,6 +16,8 @@ class Example(NamedTuple):
 
     files: tuple[str, ...]
     commands: tuple[str, ...]
+    note: str = ""
+    """A sentence to show before the commands run."""
 
     def copy(self, folder: Path) -> None:
         """Write the example's files below `folder`; existing files are replaced."""
@@ -52,6 +54,7 @@ EXAMPLES = {
             "formulaseed run seed.json --contexts examples/contexts.jsonl"
             " --extractor recorded --extractions examples/extractions-g1a_v2.jsonl --format table",
         ),
+        "No model is asked: the answers were written by hand, their tokens and prices are estimates.",
     ),
     "v1": Example(
         ("tasks/g1a_v1/*", "examples/contexts.jsonl", "examples/extractions-g1a_v2.jsonl"),

@@ -326,7 +326,7 @@ class RatedReview(ReviewRecord):
 
     @model_validator(mode="after")
     def _require_comparable_values(self) -> RatedReview:
-        """Return the review itself. Raises `ValueError` for a name that is no string, a long text, or an incomparable value."""
+        """Return the review itself. Raises `ValueError` for a `user.name` that is no string, a long text, an infinite value."""
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a string")

@@ -35,9 +35,9 @@ class SeedFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for the file's errors, its module, each property, and each line of expected.jsonl beside a seed.
 
-        There is one for the module only if a folder is configured. A file of rules has only the property `agreement`, and
-        requests have none. A seed with errors has no tests of declared properties. Each property's test is skipped without
-        Hypothesis. Raises `CollectError` if expected.jsonl cannot be read.
+        There is one for the module only if a folder is configured. Every seed has the built-in properties, and those that it
+        declares unless it has errors. A file of rules has only the property `agreement`, and requests have none. Each
+        property's test is skipped without Hypothesis. Raises `CollectError` if expected.jsonl cannot be read.
         """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):

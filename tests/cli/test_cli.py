@@ -522,7 +522,7 @@ def test_results_never_overwrite_what_is_read(files: Files, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        ("formulaseed exp", "plain,explain"),
+        ("formulaseed expl", "plain,explain"),
         ("formulaseed check --stat", "plain,--statistics"),
         ("formulaseed check --format s", "plain,sarif"),
         ("formulaseed check tas", "file,tas"),

@@ -299,7 +299,7 @@ def test_json_is_plain() -> None:
     for part, keys in (
         (values, "old new changes data"), (values["old"], "file sha256 task version parameters"),
         (values["changes"][0], "category what kind name before after affects place"),
-        (values["data"], "restaurants extracted_twice verdict matrix diverging differing failures"),
+        (values["data"], "restaurants extracted_twice verdict matrix broken diverging differing failures"),
         (values["data"]["differing"][0], "business_id name verdict outputs diverges_at"),
     ):  # fmt: skip
         assert {*part} == {*keys.split()}

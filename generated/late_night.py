@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "610e051e9bc14a1c4548c0bac66d58904d2003329f738e0316352dbd9992313b"
-BODY_SHA256: Final = "f5a155d15940efea06fc48af7738fc8c9f848318425a12e943c3916f0d1629db"
+SEED_SHA256: Final = "d74a2cc27201a3fabafe3f1c887c1b80ecbb8b89caca353a115ae94454437379"
+BODY_SHA256: Final = "5c2a8e75cd5dc29cbe1f6f8a74cd6b0e892a23857e2a4da4d5095c3b4f931fbb"
 KEYWORDS: Final[tuple[str, ...]] = ()
 
 # values of VisitTime: When the visit took place, as far as the review tells
@@ -63,37 +63,43 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_NEW_YEAR: meta.date in ['2018-12-31', '2019-01-01', '2019-12-31', '2020-01-01', '2020-12-31', '2021-01-01', '2021-12-31',
-    # '2022-01-01']
-    # $IS_DARK_MONTH: meta.month in [11, 12, 1, 2]
-    # $IS_LATE: extraction.visit_time == 'late' and not $IS_NEW_YEAR
-    # $IS_CONCERN: $IS_LATE and extraction.safety_concern != 'none'
-    N_REVIEWS: int  # count
-    N_LATE: int  # count where $IS_LATE
-    N_LATE_DARK: int  # count where $IS_LATE and $IS_DARK_MONTH
-    N_INCIDENTS: int  # count where $IS_LATE and extraction.safety_concern == 'incident'
-    N_ROWDY: int  # count where $IS_LATE and extraction.rowdy_crowd and not extraction.security_present
-    N_SECURED: int  # count where $IS_LATE and extraction.security_present
-    N_CLOSED_EARLY: int  # count where extraction.closed_early and not $IS_NEW_YEAR
-    # sum of (3 if extraction.safety_concern == 'incident' else 1) * (3 if meta.month in [11, 12, 1, 2] else 2) where $IS_CONCERN
+    # $IS_NEW_YEAR: New Year's night: meta.date in ['2018-12-31', '2019-01-01', '2019-12-31', '2020-01-01', '2020-12-31', '2021-01-01',
+    # '2021-12-31', '2022-01-01']
+    # $IS_DARK_MONTH: dark month: meta.month in [11, 12, 1, 2]
+    # $IS_LATE: late visit: extraction.visit_time == 'late' and not $IS_NEW_YEAR
+    # $IS_CONCERN: late visit with a concern: $IS_LATE and extraction.safety_concern != 'none'
+    N_REVIEWS: int  # relevant reviews: count
+    N_LATE: int  # late visits: count where $IS_LATE
+    N_LATE_DARK: int  # late visits in dark months: count where $IS_LATE and $IS_DARK_MONTH
+    N_INCIDENTS: int  # late visits with an incident: count where $IS_LATE and extraction.safety_concern == 'incident'
+    # late visits with a rowdy crowd and no security: count where $IS_LATE and extraction.rowdy_crowd and not extraction.security_present
+    N_ROWDY: int
+    N_SECURED: int  # late visits with security: count where $IS_LATE and extraction.security_present
+    N_CLOSED_EARLY: int  # visits that found it closed early: count where extraction.closed_early and not $IS_NEW_YEAR
+    # weight of all concerns: sum of (3 if extraction.safety_concern == 'incident' else 1) * (3 if meta.month in [11, 12, 1, 2] else 2)
+    # where $IS_CONCERN
     CONCERN_WEIGHT: int
-    SAFETY_LOSS: int  # -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
-    HOURS_LOSS: int  # -min(15, 3 * N_CLOSED_EARLY)
-    SECURITY_CREDIT: int  # min(10, 2 * N_SECURED)
-    COVERAGE: float  # min(1.0, N_REVIEWS / context.review_count) if context.review_count > 0 else 0.0
-    CONFIDENCE: float  # 0.5 + 0.5 * COVERAGE
-    RATING_ALLOWANCE: float  # 4 * (context.stars - 3.0)
-    TRANSIT_CREDIT: int  # lookup of context.postal_code in 7 keys, exact, default 0
-    LATE_PERCENT: float  # 100 * N_LATE / N_REVIEWS if N_REVIEWS > 0 else 0.0
-    DARK_PERCENT: float  # 100 * N_LATE_DARK / N_LATE if N_LATE > 0 else 0.0
-    INCIDENT_RATE: float  # N_INCIDENTS / max(N_LATE, 1)
-    NIGHT_CHANGE: float  # (SAFETY_LOSS + HOURS_LOSS + SECURITY_CREDIT) * CONFIDENCE
-    AFTER_DARK_SCORE: float  # max(0.0, min(100.0, 70 + NIGHT_CHANGE + RATING_ALLOWANCE + TRANSIT_CREDIT))
-    CLOSED_LABEL: ClosedLabel  # constant 'Permanently Closed'
-    # 'Avoid After Dark' if INCIDENT_RATE > 0.25 and N_INCIDENTS >= 2 else 'Comfortable' if AFTER_DARK_SCORE >= 70 else 'Take Care' if
-    # AFTER_DARK_SCORE >= 40 else 'Avoid After Dark'
+    SAFETY_LOSS: int  # change for safety, in points: -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
+    HOURS_LOSS: int  # change for closing early, in points: -min(15, 3 * N_CLOSED_EARLY)
+    SECURITY_CREDIT: int  # credit for security, in points: min(10, 2 * N_SECURED)
+    # share of the restaurant's reviews that are relevant: min(1.0, N_REVIEWS / context.review_count) if context.review_count > 0 else 0.0
+    COVERAGE: float
+    CONFIDENCE: float  # weight of the evidence: 0.5 + 0.5 * COVERAGE
+    RATING_ALLOWANCE: float  # change for the rating, in points: 4 * (context.stars - 3.0)
+    # credit for transit at night, in points: lookup of context.postal_code in 7 keys, exact, default 0
+    TRANSIT_CREDIT: int
+    LATE_PERCENT: float  # share of late visits, in %: 100 * N_LATE / N_REVIEWS if N_REVIEWS > 0 else 0.0
+    DARK_PERCENT: float  # share of late visits in dark months, in %: 100 * N_LATE_DARK / N_LATE if N_LATE > 0 else 0.0
+    INCIDENT_RATE: float  # incidents for each late visit: N_INCIDENTS / max(N_LATE, 1)
+    # change for what guests report, in points: (SAFETY_LOSS + HOURS_LOSS + SECURITY_CREDIT) * CONFIDENCE
+    NIGHT_CHANGE: float
+    # comfort after dark, in points: max(0.0, min(100.0, 70 + NIGHT_CHANGE + RATING_ALLOWANCE + TRANSIT_CREDIT))
+    AFTER_DARK_SCORE: float
+    CLOSED_LABEL: ClosedLabel  # verdict of a closed restaurant: constant 'Permanently Closed'
+    # verdict of an open restaurant: 'Avoid After Dark' if INCIDENT_RATE > 0.25 and N_INCIDENTS >= 2 else 'Comfortable' if
+    # AFTER_DARK_SCORE >= 70 else 'Take Care' if AFTER_DARK_SCORE >= 40 else 'Avoid After Dark'
     BAND: Band
-    VERDICT: Verdict  # CLOSED_LABEL if context.is_open == 0 else 'Not Rated' if N_LATE == 0 else BAND
+    VERDICT: Verdict  # verdict: CLOSED_LABEL if context.is_open == 0 else 'Not Rated' if N_LATE == 0 else BAND
 
 
 class Result(NamedTuple):

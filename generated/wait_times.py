@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "ebbf470fd48f061d8f89653270e9bd0cb698d58ce8d6be2a2a6fc91f05d90ef6"
-BODY_SHA256: Final = "b283454523422f2014ba5da53ad58dd09b0dcfba91e939a232f99f57ec81a153"
+SEED_SHA256: Final = "2e4ca3ec5cbfcaa89e6655c7ef4a11e8b1c29c16e8761e1f574986531a704851"
+BODY_SHA256: Final = "27914b31c23bc0bb2030779e8adefbc83831804ccdc8a082872a0dbf3f2a456c"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -68,38 +68,44 @@ PARAMETERS: Final = Parameters()
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_WAIT: extraction.wait_kind != 'none'
-    # $IS_TIMED: extraction.wait_minutes > 0 and $IS_WAIT
-    N_WAITS: int  # count where $IS_WAIT
-    N_TABLE: int  # count where extraction.wait_kind == 'table'
-    N_FOOD: int  # count where extraction.wait_kind == 'food'
-    N_BILL: int  # count where extraction.wait_kind == 'bill'
-    N_TIMED: int  # count where $IS_TIMED
-    N_MODERATE: int  # count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
-    N_LONG: int  # count where $IS_TIMED and extraction.wait_minutes >= 45
-    N_RECENT_LONG: int  # count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
-    N_WALKED_OUT: int  # count where $IS_WAIT and extraction.outcome == 'walked_out'
-    N_COMPENSATED: int  # count where $IS_WAIT and extraction.outcome == 'compensated'
-    N_UNDERSTAFFED: int  # count where $IS_WAIT and extraction.blames_staffing
-    TOTAL_MINUTES: int  # sum of extraction.wait_minutes where $IS_TIMED
-    LONGEST_WAIT: int  # max of extraction.wait_minutes where $IS_TIMED, default 0
-    AVERAGE_WAIT: float  # TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
-    WALKOUT_PERCENT: float  # 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
-    MODERATE_WEIGHT: float  # constant 1.0
-    LONG_WEIGHT: float  # constant 3.0
-    WALKOUT_WEIGHT: float  # constant 5.0
-    COMPENSATION_CREDIT: float  # constant 1.5
-    MINUTE_POINTS: float  # N_MODERATE * MODERATE_WEIGHT + N_LONG * LONG_WEIGHT
-    OUTCOME_POINTS: float  # N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT
-    DELAY_RATE: float  # (MINUTE_POINTS + OUTCOME_POINTS) / N_WAITS if N_WAITS > 0 else 0.0
-    TREND_FACTOR: float  # 0.75 if N_LONG > 0 and N_RECENT_LONG == 0; 1.25 if 2 * N_RECENT_LONG > N_LONG; else 1.0
-    STAFFING_POINTS: int  # min(10, 2 * N_UNDERSTAFFED)
-    # 'kitchen' if N_FOOD > N_TABLE and N_FOOD >= N_BILL; 'seating' if N_TABLE > 0 and N_TABLE >= N_BILL; 'payment' if N_BILL > 0; else
-    # 'none'
+    # $IS_WAIT: review of a wait: extraction.wait_kind != 'none'
+    # $IS_TIMED: wait with a stated time: extraction.wait_minutes > 0 and $IS_WAIT
+    N_WAITS: int  # waits: count where $IS_WAIT
+    N_TABLE: int  # waits for a table: count where extraction.wait_kind == 'table'
+    N_FOOD: int  # waits for food or drinks: count where extraction.wait_kind == 'food'
+    N_BILL: int  # waits for the bill: count where extraction.wait_kind == 'bill'
+    N_TIMED: int  # waits with a stated time: count where $IS_TIMED
+    # waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
+    N_MODERATE: int
+    N_LONG: int  # waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45
+    # recent waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
+    N_RECENT_LONG: int
+    N_WALKED_OUT: int  # guests who walked out: count where $IS_WAIT and extraction.outcome == 'walked_out'
+    N_COMPENSATED: int  # guests who were compensated: count where $IS_WAIT and extraction.outcome == 'compensated'
+    N_UNDERSTAFFED: int  # waits put down to too few staff: count where $IS_WAIT and extraction.blames_staffing
+    TOTAL_MINUTES: int  # sum of the stated waits, in minutes: sum of extraction.wait_minutes where $IS_TIMED
+    LONGEST_WAIT: int  # longest wait, in minutes: max of extraction.wait_minutes where $IS_TIMED, default 0
+    AVERAGE_WAIT: float  # average wait, in minutes: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
+    WALKOUT_PERCENT: float  # share of guests who walked out, in %: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
+    MODERATE_WEIGHT: float  # weight of a moderate wait, in points: constant 1.0
+    LONG_WEIGHT: float  # weight of a long wait, in points: constant 3.0
+    WALKOUT_WEIGHT: float  # weight of a guest who walked out, in points: constant 5.0
+    COMPENSATION_CREDIT: float  # credit for a compensation, in points: constant 1.5
+    # points for moderate and long waits, in points: N_MODERATE * MODERATE_WEIGHT + N_LONG * LONG_WEIGHT
+    MINUTE_POINTS: float
+    # points for how waits ended, in points: N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT
+    OUTCOME_POINTS: float
+    DELAY_RATE: float  # points per wait, in points: (MINUTE_POINTS + OUTCOME_POINTS) / N_WAITS if N_WAITS > 0 else 0.0
+    # factor for the trend of long waits: 0.75 if N_LONG > 0 and N_RECENT_LONG == 0; 1.25 if 2 * N_RECENT_LONG > N_LONG; else 1.0
+    TREND_FACTOR: float
+    STAFFING_POINTS: int  # points for too few staff, in points: min(10, 2 * N_UNDERSTAFFED)
+    # bottleneck: 'kitchen' if N_FOOD > N_TABLE and N_FOOD >= N_BILL; 'seating' if N_TABLE > 0 and N_TABLE >= N_BILL; 'payment' if N_BILL
+    # > 0; else 'none'
     BOTTLENECK: Bottleneck
-    WAIT_SCORE: float  # clamp(15 * DELAY_RATE * TREND_FACTOR + 0.3 * AVERAGE_WAIT + STAFFING_POINTS, 0.0, 100.0)
-    # 'Too Few Reviews' if N_WAITS < param.MIN_REVIEWS; 'Quick' if WAIT_SCORE < 20; 'Acceptable' if WAIT_SCORE < 45; 'Slow' if WAIT_SCORE
-    # < 70; else 'Very Slow'
+    # wait score, in points: clamp(15 * DELAY_RATE * TREND_FACTOR + 0.3 * AVERAGE_WAIT + STAFFING_POINTS, 0.0, 100.0)
+    WAIT_SCORE: float
+    # verdict: 'Too Few Reviews' if N_WAITS < param.MIN_REVIEWS; 'Quick' if WAIT_SCORE < 20; 'Acceptable' if WAIT_SCORE < 45; 'Slow' if
+    # WAIT_SCORE < 70; else 'Very Slow'
     VERDICT: Verdict
 
 

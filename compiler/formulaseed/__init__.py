@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.compare.cover import Coverage, cover
     from formulaseed.compare.diff import Difference, diff
+    from formulaseed.compare.expect import ExpectedOutputs, expect
     from formulaseed.compare.results import ResultsDifference, diff_results
     from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
@@ -35,6 +36,7 @@ _PUBLIC_NAMES = {
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
+    "compare.expect": ("ExpectedOutputs", "expect"),
     "compare.results": ("ResultsDifference", "diff_results"),
     "explanation.explanation": ("Explanation",),
     "explanation.report": ("Report", "report"),
@@ -45,11 +47,11 @@ _PUBLIC_NAMES = {
 _MODULES = {name: f"formulaseed.{module}" for module, names in _PUBLIC_NAMES.items() for name in names}
 
 __all__ = [
-    "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula",
-    "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "ResultsDifference",
+    "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "ExpectedOutputs", "Explanation",
+    "Formula", "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "ResultsDifference",
     "SeedError", "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover",
-    "diff", "diff_results", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report", "run",
-    "score", "sensitivity", "validate_requests",
+    "diff", "diff_results", "expect", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report",
+    "run", "score", "sensitivity", "validate_requests",
 ]  # fmt: skip
 
 

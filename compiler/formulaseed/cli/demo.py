@@ -19,7 +19,8 @@ from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.explanation.text import build_brief_blocks, build_title
+from formulaseed.explanation.summary import build_summary_blocks
+from formulaseed.explanation.text import build_title
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.pages.text import as_text
@@ -33,15 +34,15 @@ _SCORE = "FINAL_RISK_SCORE"
 
 
 @click.command("demo")
-@click.argument("name", metavar="[seed|requests|draft|formulas]", default="seed",
-                type=click.Choice(["seed", "requests", "draft", "formulas"]))  # fmt: skip
+@click.argument("name", metavar="[seed|requests|draft|v1|formulas]", default="seed",
+                type=click.Choice(["seed", "requests", "draft", "v1", "formulas"]))  # fmt: skip
 @click.option("--out", default="formulaseed-demo", show_default=True, help="The folder for what the demo writes.",
               type=click.Path(file_okay=False))  # fmt: skip
 def demo(name: str, out: str) -> None:
     """Run the whole pipeline on the examples: compile a task, show the module, run it, explain a verdict.
 
-    Or show requests with AND and OR, a draft and an extraction by a model (with answers that are in the examples), or formulas
-    over any domain.
+    Or show requests with AND and OR, a draft and an extraction (with answers written by hand in a model's place), a seed v1, or
+    formulas over any domain.
     """
     started = time.perf_counter()
     if name != "seed":
@@ -64,14 +65,14 @@ def demo(name: str, out: str) -> None:
     show(_format_table(explanations))
     nearest = min((e for e in explanations if e.changes), key=lambda explanation: explanation.changes[0].number)
     show(f"\n4. Why {build_title(nearest).text}\n")
-    show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
+    show("\n".join(f"   {line}" for line in as_text(build_summary_blocks(nearest)).splitlines()))
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    EXAMPLES["g1a_v2"].copy(folder)
     replace_file(folder / "report.html", page)
     replace_file(folder / "explanation.html", nearest.html)
     show(f"\n5. Pages: {folder / 'report.html'} (all restaurants), {folder / 'explanation.html'} (that one)\n")
     show(f"What was extracted is in {_short(extractions)}; `formulaseed run --extractor` says who else can extract.")
-    show(f"{time.perf_counter() - started:.1f} s, no network, no model.")
+    show(f"{time.perf_counter() - started:.1f} s, no network, no model. The files are in {out}.")
     sys.stdout.flush()
 
 
@@ -79,6 +80,8 @@ def _run_commands(example: Example, folder: Path) -> None:
     """Copy an example's files to `folder`, and run its commands there, each below its text."""
     group = click.get_current_context().find_root().command
     example.copy(folder)
+    if example.note:
+        show(f"\n{example.note}")
     with contextlib.chdir(folder):
         for command in example.commands:
             show(f"\n$ {command}\n")

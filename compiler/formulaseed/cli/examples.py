@@ -16,12 +16,14 @@ class Example(NamedTuple):
 
     files: tuple[str, ...]
     commands: tuple[str, ...]
+    note: str = ""
+    """A sentence to show before the commands run."""
 
     def copy(self, folder: Path) -> None:
         """Write the example's files below `folder`; existing files are replaced."""
         for path, source in self.sources(folder).items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, source.read_text(encoding="utf-8"))
+            replace_file(path, source.read_bytes())
 
     def sources(self, folder: Path) -> dict[Path, Path]:
         """Return the file of the package for each path that the example has below `folder`."""
@@ -52,6 +54,7 @@ EXAMPLES = {
             "formulaseed run seed.json --contexts examples/contexts.jsonl"
             " --extractor recorded --extractions examples/extractions-g1a_v2.jsonl --format table",
         ),
+        "No model is asked: the answers were written by hand, their tokens and prices are estimates.",
     ),
     "v1": Example(
         ("tasks/g1a_v1/*", "examples/contexts.jsonl", "examples/extractions-g1a_v2.jsonl"),
@@ -62,7 +65,7 @@ EXAMPLES = {
         ),
     ),
     "formulas": Example(
-        ("examples/rules.json", "examples/formula_reference.json"),
+        ("examples/rules.json", "examples/formula_reference.json", "examples/listing*"),
         (
             'formulaseed formula "cpu.cpu_mark_mult / 1000 * 8.0" --reference examples/formula_reference.json',
             'formulaseed formula "(cpu.cpu_mark_multi or 0) / 1000 * 8.0" --reference examples/formula_reference.json'

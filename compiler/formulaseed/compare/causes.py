@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from formulaseed.compare.pairing import Pairing, format_verdict
+from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict
 from formulaseed.data.duplicates import ID
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.language.types import Value
@@ -24,8 +24,6 @@ from formulaseed.source.text import shorten
 
 Part = Literal["review", "fact", "parameter", "seed"]
 Kind = Literal["added", "removed", "changed"]
-Verdicts = tuple[str | None, str | None]
-"""The verdict of a restaurant with the old seed and with the new one; None if it fails."""
 _MAX_EVALUATED_ROWS = 2_000_000  # for one restaurant, by all changes together: a few seconds
 _MAX_VALUE_CHARACTERS = 40
 _MAX_LISTED_VALUES = 6

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from formulaseed.compare.causes import Setting, Verdicts, find_causes
-from formulaseed.compare.outcomes import LoneRestaurant, Outcomes, RestaurantChange
-from formulaseed.compare.pairing import Pairing, format_verdict, is_same
+from formulaseed.compare.causes import Setting, find_causes
+from formulaseed.compare.effects import RestaurantChange
+from formulaseed.compare.expect import Expectations, Outputs, require_lines
+from formulaseed.compare.outcomes import LoneRestaurant, Outcomes
+from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
@@ -46,17 +48,21 @@ def compare_outcomes(
     failures: Failures,
     new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
+    expectations: Expectations,
 ) -> Outcomes:
     """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
 
     Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. If rows or parameters differ, the causes of each verdict that moved are found.
+    `lines`. If rows or parameters differ, the causes of each verdict that moved are found. `expectations` are of the old
+    seed's outputs; a restaurant that is gone breaks none.
     """
+    broken: dict[str, list[str]] = {}
     matrix: Counter[Verdicts] = Counter()
     changes: list[RestaurantChange] = []
     gone: list[LoneRestaurant] = []
     new_restaurants: list[LoneRestaurant] = []
     has_causes = pairing.verdict is not None and (new_lines is not None or old.parameters != new.parameters)
+    lines = require_lines(lines, expectations)
     for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
         if before is None or after is None:
             if before is not None:
@@ -73,7 +79,26 @@ def compare_outcomes(
             change = replace(change, causes=find_causes(old, new, (before, after), pairing, change.verdicts))
         if change.is_different:
             changes.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None, gone, new_restaurants)
+        if change.business_id in expectations:
+            new_outputs = _rename_outputs(new_steps.values, pairing)
+            outputs = expectations[change.business_id].find_broken(old_steps.values, new_outputs)
+            if outputs:
+                broken[change.business_id] = outputs
+    return Outcomes(
+        pairing,
+        dict(matrix),
+        tuple(changes),
+        failures,
+        extracted_twice=new_lines is not None,
+        gone=gone,
+        new=new_restaurants,
+        broken=broken if expectations else None,
+    )
+
+
+def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
+    """Return the new seed's values by the names that the steps have in the old seed; None if the restaurant fails."""
+    return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
 
 
 def _evaluate_alone(

@@ -10,79 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from formulaseed.compare.causes import InputChange, Verdicts
-from formulaseed.compare.pairing import Pairing, compute_change
+from formulaseed.compare.effects import RestaurantChange
+from formulaseed.compare.pairing import Pairing, Verdicts, build_matrix_table, compute_change, format_verdict_cell
 from formulaseed.data.results import Failures
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, Table, sentence
 from formulaseed.pages.values import format_change, format_value
 from formulaseed.source.printing import number_of
 
 MAX_IN_TEXT = 20
 MAX_ON_PAGE = 1_000
-_MAX_LISTED_CAUSES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class RestaurantChange:
-    """The results of one restaurant with the old seed and with the new one.
-
-    `outputs` maps each output to its two values; it is empty if the restaurant fails with either seed. `changed` names the
-    outputs whose values differ. `diverges_at` is the first step, in the new seed's order, that has another value and on which
-    a changed output depends through such steps. It is the failing step if the restaurant fails at different steps.
-    `causes` are the changes of its input; empty if they were not compared, or the verdict is the same.
-    """
-
-    business_id: str
-    name: str
-    verdicts: Verdicts
-    outputs: Mapping[str, tuple[Value, Value]]
-    changed: tuple[str, ...]
-    diverges_at: str
-    causes: tuple[InputChange, ...] = ()
-
-    @property
-    def is_different(self) -> bool:
-        """True if an output differs, or if the restaurant fails with one seed only."""
-        return bool(self.changed) or self.verdicts[0] != self.verdicts[1]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "business_id": self.business_id,
-            "name": self.name,
-            "verdict": _name_pair(self.verdicts),
-            "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
-            "diverges_at": self.diverges_at,
-            "causes": [asdict(cause) for cause in self.causes],
-        }
-
-    def build_causes(self) -> Iterator[ListItem]:
-        """Yield an item for the verdicts, and items below it for at most `_MAX_LISTED_CAUSES` changes of the input.
-
-        If some changes move the verdict alone, only they are listed, and the others are counted.
-        """
-        verdicts = [*map(_format_verdict_cell, self.verdicts)]
-        moving = [cause for cause in self.causes if cause.moves]
-        tried = sum(cause.moves is not None for cause in self.causes)
-        lead = (InlineCode(self.business_id), ": ", verdicts[0], " → ", verdicts[1])
-        if moving:
-            yield ListItem((*lead, ", moved by" if len(moving) == 1 else ", moved by each of these alone"))
-        elif len(self.causes) == 1:
-            yield ListItem((*lead, ", after"))
-        else:
-            note = "of them" if tried == len(self.causes) else f"of the {tried:,} that were tried"
-            yield ListItem((*lead, f", moved by {len(self.causes):,} changes together, and by none {note} alone"))
-        for cause in (moving or self.causes)[:_MAX_LISTED_CAUSES]:
-            parts = cause.describe()
-            if cause.moves and cause.verdict != self.verdicts[1]:
-                parts += [", alone to ", _format_verdict_cell(cause.verdict)]
-            yield ListItem(tuple(parts), 1)
-        more = len(moving or self.causes) - _MAX_LISTED_CAUSES
-        if more > 0:
-            yield ListItem(f"{more:,} more", 1)
-        if moving and len(moving) < tried:
-            yield ListItem(f"not moved by {number_of(tried - len(moving), 'other change')} alone", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +31,14 @@ class LoneRestaurant:
     verdict: str | None
 
 
-def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
-    """Return a pair as an object with the keys `old` and `new`."""
-    return {"old": pair[0], "new": pair[1]}
-
-
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """The results of all restaurants with two seeds.
 
     `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
     `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
-    `gone` and `new` are the restaurants that only the old run or only the new one has; nothing else counts them.
+    `gone` and `new` are the restaurants that only the old run or only the new one has; nothing else counts them. `broken`
+    maps restaurants to the outputs that have the expected value with the old seed only; None if nothing is expected.
     """
 
     pairing: Pairing
@@ -115,6 +48,7 @@ class Outcomes:
     extracted_twice: bool = False
     gone: Sequence[LoneRestaurant] = ()
     new: Sequence[LoneRestaurant] = ()
+    broken: Mapping[str, list[str]] | None = None
 
     @property
     def restaurant_count(self) -> int:
@@ -170,6 +104,7 @@ class Outcomes:
             "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
+            "broken": self.broken,
             "diverging": dict(self.count_divergences().most_common()),
             "differing": [change.to_json() for change in self.rank_changes()],
             "gone": [asdict(restaurant) for restaurant in self.gone],
@@ -189,22 +124,16 @@ class Outcomes:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
-            yield self._build_matrix_table()
+            yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
         if self.gone or self.new:
             yield sentence(
                 f"{number_of(len(self.gone), 'restaurant')} only in the old run, {len(self.new):,} only in the new."
             )
+        if self.broken is not None:
+            yield sentence(f"Expectations are broken for {number_of(len(self.broken), 'restaurant')}.")
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
-
-    def _build_matrix_table(self) -> Table:
-        """Return the matrix as a table: a row for each old verdict, a column for each new one, failures last."""
-        occurring = {verdict for verdicts in self.matrix for verdict in verdicts}
-        known = sorted(verdict for verdict in occurring if verdict is not None)
-        order = [v for v in dict.fromkeys((*self.pairing.possible_verdicts, *known, None)) if v in occurring]
-        rows = [[_format_verdict_cell(old), *(str(self.matrix.get((old, new), 0)) for new in order)] for old in order]
-        return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
     def _build_number_row(self, output: str) -> tuple[str, ...]:
         """Return the row of a numeric output: the number of changed values, mean change, largest rise and fall.
@@ -242,7 +171,7 @@ class Outcomes:
             if restaurants:
                 yield _build_heading(title, restaurants, max_restaurants)
                 rows = [
-                    (InlineCode(restaurant.business_id), _format_verdict_cell(restaurant.verdict))
+                    (InlineCode(restaurant.business_id), format_verdict_cell(restaurant.verdict))
                     for restaurant in restaurants[:max_restaurants]
                 ]
                 yield Table(("restaurant", "verdict"), rows, is_sortable=True)
@@ -256,13 +185,17 @@ class Outcomes:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
+        if self.broken is not None:
+            columns.append("breaks")
         rows = []
         for change in changes:
             row: list[str] = [InlineCode(change.business_id)]
             if self.pairing.verdict is not None:
-                row += map(_format_verdict_cell, change.verdicts)
+                row += map(format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
+            if self.broken is not None:
+                row.append(InlineCode(", ".join(self.broken.get(change.business_id, ()))))
             rows.append([*row, InlineCode(change.diverges_at)] if has_steps else row)
         if has_steps:
             columns.append("first step that differs")
@@ -277,11 +210,6 @@ def _build_heading(title: str, restaurants: Sequence[object], max_restaurants: i
     if len(restaurants) > max_restaurants:
         title += f", the first {max_restaurants:,} of {len(restaurants):,}"
     return Heading(title, 3)
-
-
-def _format_verdict_cell(verdict: str | None) -> str:
-    """Return the cell of a verdict; None is that of a restaurant that failed."""
-    return "(failed)" if verdict is None else InlineCode(verdict)
 
 
 def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:

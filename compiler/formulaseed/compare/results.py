@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
-from formulaseed.compare.causes import Verdicts
-from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, LoneRestaurant, Outcomes, RestaurantChange
-from formulaseed.compare.pairing import Pairing, format_verdict, is_same
+from formulaseed.compare.effects import RestaurantChange
+from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, LoneRestaurant, Outcomes
+from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.parquet import require_pyarrow
-from formulaseed.data.results import Failures
+from formulaseed.data.results import MAX_VERDICTS, Failures
 from formulaseed.data.tabular import DETAILS, IDENTITY
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, UnreadableError
@@ -32,8 +32,6 @@ from formulaseed.source.text import shorten
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """The suffixes of files of results; a seed has another one."""
-_MAX_VERDICTS = 12
-"""An output with more different values is no verdict."""
 _MAX_LISTED_FAULTS = 4
 _KINDS = ("string", "bool", "number", "null")
 _STEP, _KIND, _ = ERROR_COLUMNS
@@ -113,7 +111,8 @@ def diff_results(
     matrix = _count_verdicts(before.filter(pc.invert(differs)), pairing)
     matrix.update(change.verdicts for change in compared)
     changes = tuple(change for change in compared if change.is_different)
-    return ResultsDifference(*names, Outcomes(pairing, dict(matrix), changes, Failures(), False, *lone))
+    outcomes = Outcomes(pairing, dict(matrix), changes, Failures(), gone=lone[0], new=lone[1])
+    return ResultsDifference(*names, outcomes)
 
 
 # --- reading
@@ -202,7 +201,7 @@ def _match_columns(tables: Sequence[Any], names: Sequence[str], key: str) -> lis
 def _choose_pairing(tables: Sequence[Any], outputs: Sequence[str], output: str | None) -> Pairing:
     """Return the pairing of the outputs with their verdict: `output`, or else the last output that can be one.
 
-    Raises `DataError` if there is no `output`, or it has more than `_MAX_VERDICTS` values.
+    Raises `DataError` if there is no `output`, or it has more than `MAX_VERDICTS` values.
     """
     import pyarrow.compute as pc
 
@@ -213,10 +212,10 @@ def _choose_pairing(tables: Sequence[Any], outputs: Sequence[str], output: str |
     for name in outputs if output is None else [output]:
         if "number" in (_name_kind(table.column(name).type) for table in tables):
             numbers.append(name)
-        elif all(pc.count_distinct(table.column(name)).as_py() <= _MAX_VERDICTS for table in tables):
+        elif all(pc.count_distinct(table.column(name)).as_py() <= MAX_VERDICTS for table in tables):
             verdict = name
         elif output is not None:
-            raise DataError(f"`{output}` is no verdict: it has more than {_MAX_VERDICTS} values")
+            raise DataError(f"`{output}` is no verdict: it has more than {MAX_VERDICTS} values")
     return Pairing({name: name for name in outputs}, tuple(outputs), verdict, (), tuple(reversed(numbers)), {})
 
 

@@ -326,7 +326,7 @@ class RatedReview(ReviewRecord):
 
     @model_validator(mode="after")
     def _require_comparable_values(self) -> RatedReview:
-        """Return the review itself. Raises `ValueError` for a name that is no string, a long text, or an incomparable value."""
+        """Return the review itself. Raises `ValueError` for a `user.name` that is no string, a long text, an infinite value."""
         name = (self.user or {}).get("name")
         if name is not None and not isinstance(name, str):
             raise ValueError("`user.name` must be a string")
@@ -382,6 +382,16 @@ class StoredAnswerLine(UsageRecord):
     batch: NonNegative
     at: Amount
     tries: NonNegative
+
+
+class ExpectedLine(Record):
+    """The outputs that a restaurant is expected to have, and a note on who expects them, or why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    business_id: str = Field(min_length=1)
+    output: dict[str, Any] = Field(min_length=1)
+    note: str = ""
 
 
 class SocialGraph(Record):

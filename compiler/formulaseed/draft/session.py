@@ -7,7 +7,7 @@ the same bytes, whether a model or a transcript gives them. Source: the two-phas
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from typing import Any
@@ -188,8 +188,15 @@ def _summarize_round(best: CheckedDraft, attempt: RepairAttempt, is_accepted: bo
         verdict += "; the same repair again, so no other is asked for"
     changes = "".join(f". {change.rstrip('.')}" for change in attempt.answer["changes"])
     diff = [*unified_diff([*_format_parts(best)], [*_format_parts(checked)], lineterm="", n=0)][2:]
-    lines = tuple(line for line in diff if not line.startswith("@@"))
+    lines = _merge_moved([line for line in diff if not line.startswith("@@")])
     return Round(f"{best.defects}; then {checked.defects}; {verdict}{changes}", lines, verdict)
+
+
+def _merge_moved(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of a diff with one line, marked as moved, for a part that is removed in one place and added in another."""
+    moved = {line[1:] for line in lines if line.startswith("-")} & {line[1:] for line in lines if line.startswith("+")}
+    shown_once = (line for line in lines if not (line.startswith("-") and line[1:] in moved))
+    return tuple(f" {line[1:]}  (moved)" if line[1:] in moved else line for line in shown_once)
 
 
 def _format_parts(checked: CheckedDraft) -> Iterator[str]:

@@ -36,10 +36,11 @@ class Contributions:
     hidden: Set[str]
 
     def describe(self, driver: str | None) -> str | None:
-        """Return a sentence with the counts that are not 0, and the value of `driver` without the reviews of each.
+        """Return a sentence with the counts, and for those that are not 0 the value of `driver` without their reviews.
 
-        The counts that change that value most come first; without a numeric `driver` they keep the seed's order and
-        have no such value. At most `_MAX_NAMED_COUNTS` are named. Returns None if there are fewer than two counts.
+        The counts that change that value most come first, counts of 0 last; without a numeric `driver` they keep the
+        seed's order and have no such value. At most `_MAX_NAMED_COUNTS` are named. Returns None if there are fewer than
+        two counts.
         """
         counts = self._find_counts()
         nonzero = [name for name in counts if self.record.value_of(name)]
@@ -55,17 +56,16 @@ class Contributions:
             assert is_number(before)  # else there are no values without
             nonzero.sort(key=lambda name: -abs(without[name] - before))
         parts = []
-        for name in nonzero[:_MAX_NAMED_COUNTS]:
+        zeros = [name for name in counts if name not in nonzero]
+        for name in [*nonzero, *zeros][:_MAX_NAMED_COUNTS]:
             part = f"{name} {format_value(self.record.value_of(name))}"
             value = without.get(name, math.inf)
             if math.isfinite(value):
                 part += f" ({format_value(value)})"
             parts.append(part)
         text = f"{lead}: {', '.join(parts)}"
-        if len(nonzero) > _MAX_NAMED_COUNTS:
-            text += f" and {len(nonzero) - _MAX_NAMED_COUNTS} more"
-        if len(nonzero) < len(counts):
-            text += "; all others are 0"
+        if len(counts) > _MAX_NAMED_COUNTS:
+            text += f" and {len(counts) - _MAX_NAMED_COUNTS} more"
         return f"{text}."
 
     def _compute_values_without(self, driver: str | None, counts: Sequence[str]) -> dict[str, float]:

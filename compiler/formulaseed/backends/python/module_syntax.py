@@ -338,7 +338,10 @@ class _Checker:
         return not any(name in names for names in hidden)
 
     def _check_form(self, node: ast.AST, scope: _FunctionScope) -> None:
-        """Check a node of a kind that is allowed in some forms only. Raises `_Foreign` if it has none of these forms."""
+        """Check a node of a kind that is allowed in some forms only; a node of any other kind passes.
+
+        Raises `_Foreign` if the node has none of these forms.
+        """
         match node:
             case ast.Attribute():
                 self._check_attribute(node, scope)

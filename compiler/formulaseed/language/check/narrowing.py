@@ -289,8 +289,9 @@ def _split_value(value: Expr, facts: Facts) -> tuple[Facts, Facts]:
 
 
 def _narrow_values(left: Expr, operator: str, right: Expr, facts: Facts) -> Facts:
-    """Return the facts with the values that a string can still have after `==`, `!=`, `in` or `not in` with literals.
+    """Return the facts with the values that the string `left` can still have if `left operator right` holds.
 
+    `operator` is `==`, `!=`, `in` or `not in`.
     The facts are unchanged if the values of `left` are not known, or if `right` is anything but strings or a list of
     them.
     """

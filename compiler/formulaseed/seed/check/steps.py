@@ -178,9 +178,9 @@ class StepChecker:
         return self._build(step, lookup, joined, _find_literal_range(literals))
 
     def _check_lookup_source(self, operation: surface.Lookup) -> Expr:
-        """Check the source of a lookup, which must be a string. Reports any other, and returns an error expression.
+        """Return the checked source of a lookup, which must be a string; for any other, reported, an error expression.
 
-        A source that may be null is reported as well.
+        A source that may be null is reported, too, and returned marked as present, so that null fails when it is evaluated.
         """
         checker = self._add_checker(False)
         source = checker.check(operation.source, Facts())
@@ -263,9 +263,9 @@ class StepChecker:
             return None
         if joined is None or not is_sound or not is_complete:
             return None
-        return self._build(
-            step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _find_literal_range(literals)
-        )
+        because = (*(rule.because for rule in operation.rules), operation.else_because)
+        case = nodes.Case(tuple(rules), operation.otherwise.value, because)
+        return self._build(step, case, joined, _find_literal_range(literals))
 
 
 def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:

@@ -173,9 +173,10 @@ class _FormulaReader:
         return default, refused
 
     def _lower_conditions(self, node: ast.Comprehension, loop: str | None) -> list[ast.Expr] | None:
-        """Return the conditions of a loop; None, with a report, if it is nested or not over `extractions`.
+        """Return the conditions of a loop, split at each `and`; None, with a report, if it is nested or not over `extractions`.
 
-        The conditions are lowered in any case, so that their problems are reported.
+        `loop` is the variable of the loop around this one, None if there is none. The conditions are lowered in any
+        case, so that their problems are reported.
         """
         variable = node.variable.text
         source = node.source

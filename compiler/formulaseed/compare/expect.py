@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any
 
-from pydantic import ConfigDict, Field
-
 from formulaseed.compare.pairing import Verdicts, build_matrix_table, format_verdict
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.expected import ExpectedLine
 from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
-from formulaseed.data.records import Record
 from formulaseed.data.results import MAX_VERDICTS, Failures
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
@@ -39,16 +37,6 @@ _MAX_LISTED_RESTAURANTS = 20
 _MAX_SUGGESTED_RESTAURANTS = 5
 Outputs = Mapping[str, Value] | None
 """The values of a restaurant by name; None if it fails."""
-
-
-class ExpectedLine(Record):
-    """The outputs that a restaurant is expected to have, and a note on who expects them, or why."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    business_id: str = Field(min_length=1)
-    output: dict[str, Any] = Field(min_length=1)
-    note: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
-    "pydantic": ("data/arguments.py", "data/records.py", "data/validation.py", "explanation/model.py",
+    "pydantic": ("data/arguments.py", "data/expected.py", "data/records.py", "data/validation.py", "explanation/model.py",
                  "explanation/explanation.py", "extractors/", "cli/extractors.py"),
     "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),

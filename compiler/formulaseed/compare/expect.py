@@ -15,8 +15,8 @@ from typing import Any
 from formulaseed.compare.pairing import Verdicts, build_matrix_table, format_verdict
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
+from formulaseed.data.expected import ExpectedLine
 from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
-from formulaseed.data.records import ExpectedLine
 from formulaseed.data.results import MAX_VERDICTS, Failures
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed

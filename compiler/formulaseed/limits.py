@@ -26,8 +26,10 @@ NUMBER_CHARACTERS = 40
 TASK_NAME_CHARACTERS = 255
 NAME_CHARACTERS = 255
 KEYWORDS = 5_000
+POLICY_NOTES = 10_000
+"""Items of each list in the notes on a policy."""
 SOURCES = 100
-"""Sentences that a field or step cites as its sources."""
+"""Sentences that a part of a seed cites as its sources."""
 FIELDS = 500
 ENUM_VALUES = 1_000
 PARAMETERS = 500

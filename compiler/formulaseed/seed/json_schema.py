@@ -112,7 +112,9 @@ def _build_sections() -> dict[str, JsonSchema]:
         _build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
-    filtered = _build_object(sections.FILTER_KEYS, {"keywords": keywords, "allow": _build_ref("allow")})
+    filtered = _build_object(
+        sections.FILTER_KEYS, {"keywords": keywords, "sources": _build_ref("sources"), "allow": _build_ref("allow")}
+    )
     steps = _build_list(_build_ref("step"), limits.STEPS)
     output = _build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
@@ -143,6 +145,7 @@ def _build_sections() -> dict[str, JsonSchema]:
             _build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
+        "sources": _build_ref("sources"),
         "allow": _build_ref("allow"),
     }
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v2"
-SEED_SHA256: Final = "5f8d0b3bd5058c9f52adb7bf1fdabc975dc6225715aa39d7476959772221b286"
-BODY_SHA256: Final = "31dd1380a12ba271ba7b1489b4ff9e3e27c4ea4ca9e002d7384f60f98ae59c52"
+SEED_SHA256: Final = "761d58bff398dfb39a251e8ee58fb9b2d07fcc17058a474fd8965215b3122bec"
+BODY_SHA256: Final = "d2b44ea3b8b437ded347a4365725f6b9237f39520fcfec447ff962a13ac5d4bb"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 IncidentSeverity: TypeAlias = Literal[
@@ -55,40 +55,89 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "An incident (`IS_INCIDENT`) is a firsthand account of a mild, moderate or severe reaction."
+    # policy: "Hearsay and worries are not incidents."
     # $IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in ['mild', 'moderate', 'severe']
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     N_MILD: int  # count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     N_MODERATE: int  # count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     N_SEVERE: int  # count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     N_TOTAL_INCIDENTS: int  # N_MILD + N_MODERATE + N_SEVERE
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_POSITIVE: int  # count where extraction.safety_interaction == 'positive'
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_NEGATIVE: int  # count where extraction.safety_interaction == 'negative'
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_BETRAYAL: int  # count where extraction.safety_interaction == 'betrayal'
+    # policy: "Such reviews are judged like all others and come out as "none"; they still count as relevant reviews below."
+    # policy: "Count all relevant reviews (`N_ALLERGY_REVIEWS`)."
     N_ALLERGY_REVIEWS: int  # count
+    # policy: "`TRUST_RAW` is 1.0, plus 0.1 for each positive, minus 0.2 for each negative, minus 0.5 for each betrayal."
     TRUST_RAW: float  # 1.0 + N_POSITIVE * 0.1 - N_NEGATIVE * 0.2 - N_BETRAYAL * 0.5
+    # policy: "`TRUST_SCORE` is that, kept between 0.1 and 1.0."
     TRUST_SCORE: float  # max(0.1, min(1.0, TRUST_RAW))
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     MILD_WEIGHT: float  # 2 * (1.5 - TRUST_SCORE)
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     MODERATE_WEIGHT: float  # 5 * (1.3 - 0.3 * TRUST_SCORE)
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     SEVERE_WEIGHT: int  # constant 15
+    # policy: "The sum of the counts times their weights is `ADJUSTED_INCIDENT_SCORE`."
     ADJUSTED_INCIDENT_SCORE: float  # N_MILD * MILD_WEIGHT + N_MODERATE * MODERATE_WEIGHT + N_SEVERE * SEVERE_WEIGHT
+    # policy: "**Trajectory.** Incidents of 2023 or later are recent (`N_RECENT`), earlier ones old (`N_OLD`)."
     N_RECENT: int  # count where $IS_INCIDENT and meta.year >= 2023
+    # policy: "**Trajectory.** Incidents of 2023 or later are recent (`N_RECENT`), earlier ones old (`N_OLD`)."
     N_OLD: int  # count where $IS_INCIDENT and meta.year < 2023
+    # policy: "`RECENT_RATIO` is the recent share of all incidents, 0 without incidents."
     RECENT_RATIO: float  # N_RECENT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 0
+    # policy: "`TRAJECTORY_MULTIPLIER` is 1.3 if the ratio is over 0.7; 0.7 if it is under 0.3 and there are incidents; otherwise 1.0."
     # 1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0
     TRAJECTORY_MULTIPLIER: float
+    # policy: "**Cuisine.** `CUISINE_MODIFIER` is the highest value among the categories of the restaurant, 1.0 if none is listed: Thai
+    # 2.0, Vietnamese 1.8, Chinese 1.5, Asian Fusion 1.5, Indian 1.3, Japanese 1.2, Korean 1.2, Mexican 1.0, Italian 0.5, American 0.5,
+    # Pizza 0.5."
     CUISINE_MODIFIER: float  # lookup of context.categories in 11 keys, substring_max, default 1.0
+    # policy: "If no review is relevant at all, silence is no proof of safety: `SILENCE_PENALTY` is half the modifier, otherwise 0."
     SILENCE_PENALTY: float  # CUISINE_MODIFIER * 0.5 if N_ALLERGY_REVIEWS == 0 else 0
+    # policy: "`CUISINE_IMPACT` is half the modifier plus that penalty."
     CUISINE_IMPACT: float  # CUISINE_MODIFIER * 0.5 + SILENCE_PENALTY
+    # policy: "**Age.** `MOST_RECENT_YEAR` is the year of the latest incident, 2020 without incidents."
     MOST_RECENT_YEAR: int  # max of meta.year where $IS_INCIDENT, default 2020
+    # policy: "`INCIDENT_AGE` is 2025 minus that year."
     INCIDENT_AGE: int  # 2025 - MOST_RECENT_YEAR
+    # policy: "`RECENCY_DECAY` is 1.0 minus 0.15 for each year of age, at least 0.3."
     RECENCY_DECAY: float  # max(0.3, 1.0 - INCIDENT_AGE * 0.15)
+    # policy: "**Credibility.** Each incident weighs (5 - its stars) + the natural logarithm of (useful votes + 1)."
+    # policy: "`TOTAL_WEIGHT` is the sum; `CREDIBILITY_FACTOR` is the mean over incidents, 1.0 without incidents."
     TOTAL_WEIGHT: float  # sum of 5 - meta.stars + log(meta.useful + 1) where $IS_INCIDENT
+    # policy: "`TOTAL_WEIGHT` is the sum; `CREDIBILITY_FACTOR` is the mean over incidents, 1.0 without incidents."
     CREDIBILITY_FACTOR: float  # TOTAL_WEIGHT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 1.0
+    # policy: "`INCIDENT_IMPACT` | `ADJUSTED_INCIDENT_SCORE` x `TRAJECTORY_MULTIPLIER` x `RECENCY_DECAY` x `CREDIBILITY_FACTOR`"
     INCIDENT_IMPACT: float  # ADJUSTED_INCIDENT_SCORE * TRAJECTORY_MULTIPLIER * RECENCY_DECAY * CREDIBILITY_FACTOR
+    # policy: "`TRUST_IMPACT` | (1.0 - `TRUST_SCORE`) x 3.0"
     TRUST_IMPACT: float  # (1.0 - TRUST_SCORE) * 3.0
+    # policy: "`POSITIVE_CREDIT` | `N_POSITIVE` x `TRUST_SCORE` x 0.5"
     POSITIVE_CREDIT: float  # N_POSITIVE * TRUST_SCORE * 0.5
+    # policy: "`BASE_RISK` | 2.0 for every restaurant"
     BASE_RISK: float  # constant 2.0
+    # policy: "`RAW_RISK` | base risk + incident impact + trust impact + cuisine impact - positive credit"
     RAW_RISK: float  # BASE_RISK + INCIDENT_IMPACT + TRUST_IMPACT + CUISINE_IMPACT - POSITIVE_CREDIT
+    # policy: "`FINAL_RISK_SCORE` | `RAW_RISK`, kept between 0 and 20"
     FINAL_RISK_SCORE: float  # max(0.0, min(20.0, RAW_RISK))
+    # policy: "`VERDICT` is "Low Risk" under 4.0, "High Risk" from 4.0 to under 8.0, and "Critical Risk" from 8.0."
     # 'Low Risk' if FINAL_RISK_SCORE < 4.0; 'High Risk' if FINAL_RISK_SCORE < 8.0; else 'Critical Risk'
     VERDICT: Verdict
 

@@ -186,21 +186,21 @@ def _find_unstated(part: Citation, policy: Policy) -> Iterator[UsedValue]:
     """Yield the values of a part that none of its true quotations contains, each once; none for a part without quotations."""
     sentences = [normalize(one.value) for one in part.quotations if policy.find(one.value)]
     numbers = STRUCTURAL_NUMBERS.union(*map(stated_numbers, sentences))
-    text = _fold("\n".join(sentences))
+    text = "\n".join(sentences).casefold()
     unique = {used.value: used for used in reversed(part.values)} if part.quotations else {}
     for value, used in reversed(unique.items()):
         if isinstance(value, str):
-            phrase = _fold(value)
-            is_stated = not phrase or re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None
+            is_stated = _states(text, normalize(value).casefold())
         else:
             is_stated = abs(value) in numbers
         if not is_stated:
             yield used
 
 
-def _fold(text: str) -> str:
-    """Return a text in lower case, with spaces for underscores and other white space."""
-    return one_line(text.replace("_", " ")).casefold()
+def _states(text: str, phrase: str) -> bool:
+    """Return whether a text contains a phrase as whole words; `walked_out` may be written `walked out`. "" is in every text."""
+    phrases = {re.escape(phrase), re.escape(phrase.replace("_", " "))}
+    return not phrase or re.search(rf"(?<!\w)(?:{'|'.join(sorted(phrases))})(?!\w)", text) is not None
 
 
 class Finding(NamedTuple):

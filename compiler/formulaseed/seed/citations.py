@@ -29,14 +29,14 @@ MIN_QUOTED_WORDS = 4
 """The words that a quotation of less than a sentence needs; a shorter one would be found anywhere."""
 _MAX_LOCATED_WORDS = 20
 _MARKUP = re.compile(r"`|(?<!\S)[*_]+(?=\S)|(?<=\S)[*_]+(?!\w)")
-_BLOCK_MARK = re.compile(r"(?:#{1,6}|>|[-+*]|\d{1,4}[.)])\s+")
+_BLOCK_MARK = re.compile(r"^(?:#{1,6}|>|[-+*]) ")
 _DECLARATIONS = (("input", "/context"), ("input", "/extract/meta"), ("field", "/extract/fields"))
 
 
 def normalize(text: str) -> str:
     """Return the text on one line, without the marks of Markdown for tables, code, emphasis, headings, lists and quotations."""
-    line = _BLOCK_MARK.sub("", one_line(text.replace("|", " ")), count=1) if text[:1] in "#>-+*" else text
-    return one_line(_MARKUP.sub("", line.replace("|", " ")))
+    line = one_line(text.replace("|", " "))
+    return one_line(_MARKUP.sub("", _BLOCK_MARK.sub("", line)))
 
 
 class UsedValue(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "add145cb76a9275d71f833eb5188a104af6f17774135554b3acf3eda1e1e68d6"
-BODY_SHA256: Final = "0df813fbc3947c4bd257ccaf271a10104aa40fb1ca4e12048a054e2a568c86e8"
+SEED_SHA256: Final = "f770c0af01d478b0c9d6fd98050698211cfe41f68f9de2d9d2453dde18362063"
+BODY_SHA256: Final = "88c858bb6ae0032d4ef53999ef958b5feb7af0f380473ce50e4033e911e5cb9b"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night", "first date", "a date", "our date", "romantic", "romance", "anniversary", "valentine", "candle",
     "intimate", "cozy", "cozier", "coziest", "boyfriend", "girlfriend", "husband", "wife", "fianc", "proposed",
@@ -63,38 +63,44 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $is_date: extraction.occasion != 'none'
-    # $is_quiet_date: not extraction.too_loud and $is_date
-    # $is_smooth_date: $is_quiet_date and not extraction.felt_rushed and extraction.mood != 'spoiled'
-    n_dates: int  # count where $is_date
-    n_first_dates: int  # count where extraction.occasion == 'first_date'
-    n_celebrations: int  # count where extraction.occasion == 'celebration'
-    n_romantic: int  # count where $is_date and extraction.mood == 'romantic'
-    n_spoiled: int  # count where $is_date and extraction.mood == 'spoiled'
-    n_loud: int  # count where $is_date and not $is_quiet_date
-    n_smooth: int  # count where $is_smooth_date
-    n_onlookers: int  # count where not $is_date and extraction.mood == 'romantic'
-    n_soft_light: int  # count where extraction.soft_light and not extraction.too_loud
-    n_return: int  # count where $is_date and extraction.would_return
-    romance_share: float  # n_romantic / n_dates if n_dates > 0 else 0.0
-    smooth_share: float  # n_smooth / max(n_dates, 1)
-    spoiled_share: float  # n_spoiled / max(n_dates, 1)
-    confidence: float  # min(1.0, log(n_dates + 1) / 2)
-    mood_points: float  # (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
-    setting: Setting  # lookup of context.categories in 13 keys, substring_first, default 'restaurant'
-    # 1.5 if setting in ['wine bar', 'cocktail bar', 'bistro']; 1.0 if setting in ['tapas room', 'trattoria', 'steakhouse', 'sushi room'];
-    # -2.0 if setting in ['counter', 'sports bar']; else 0.0
+    # $is_date: evening for two: extraction.occasion != 'none'
+    # $is_quiet_date: evening for two without noise: not extraction.too_loud and $is_date
+    # $is_smooth_date: evening for two without trouble: $is_quiet_date and not extraction.felt_rushed and extraction.mood != 'spoiled'
+    n_dates: int  # evenings for two: count where $is_date
+    n_first_dates: int  # first dates: count where extraction.occasion == 'first_date'
+    n_celebrations: int  # celebrations: count where extraction.occasion == 'celebration'
+    n_romantic: int  # romantic evenings: count where $is_date and extraction.mood == 'romantic'
+    n_spoiled: int  # spoiled evenings: count where $is_date and extraction.mood == 'spoiled'
+    n_loud: int  # evenings with too much noise: count where $is_date and not $is_quiet_date
+    n_smooth: int  # evenings without trouble: count where $is_smooth_date
+    n_onlookers: int  # other guests who found it romantic: count where not $is_date and extraction.mood == 'romantic'
+    # quiet visits with praised lighting: count where extraction.soft_light and not extraction.too_loud
+    n_soft_light: int
+    n_return: int  # couples who mean to come back: count where $is_date and extraction.would_return
+    romance_share: float  # share of romantic evenings: n_romantic / n_dates if n_dates > 0 else 0.0
+    smooth_share: float  # share of evenings without trouble: n_smooth / max(n_dates, 1)
+    spoiled_share: float  # share of spoiled evenings: n_spoiled / max(n_dates, 1)
+    confidence: float  # weight of the evidence: min(1.0, log(n_dates + 1) / 2)
+    # points for the atmosphere, in points: (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
+    mood_points: float
+    setting: Setting  # kind of place: lookup of context.categories in 13 keys, substring_first, default 'restaurant'
+    # points for the kind of place, in points: 1.5 if setting in ['wine bar', 'cocktail bar', 'bistro']; 1.0 if setting in ['tapas room',
+    # 'trattoria', 'steakhouse', 'sushi room']; -2.0 if setting in ['counter', 'sports bar']; else 0.0
     setting_points: float
-    nightcap: float  # 0.5 if 'Bars' in context.categories and 'Nightlife' in context.categories else 0.0
-    ambience_credit: float  # min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)
-    return_credit: float  # min(1.0, 0.2 * n_return)
-    noise_penalty: float  # min(2.0, 0.5 * n_loud)
-    raw_score: float  # 4.0 + mood_points + setting_points + nightcap + ambience_credit + return_credit - noise_penalty
-    date_score: float  # round(clamp(raw_score, 0.0, 10.0), 1)
-    # 'celebrations' if n_celebrations > 0 and n_celebrations >= n_first_dates; 'first dates' if n_first_dates > 0; 'an evening for two'
-    # if n_dates > 0; else 'no occasion on record'
+    # points for a nightcap on the premises, in points: 0.5 if 'Bars' in context.categories and 'Nightlife' in context.categories else 0.0
+    nightcap: float
+    # credit for lighting and romance, in points: min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)
+    ambience_credit: float
+    return_credit: float  # credit for couples who come back, in points: min(1.0, 0.2 * n_return)
+    noise_penalty: float  # penalty for noise, in points: min(2.0, 0.5 * n_loud)
+    # date score, before limits, in points: 4.0 + mood_points + setting_points + nightcap + ambience_credit + return_credit -
+    # noise_penalty
+    raw_score: float
+    date_score: float  # date score, in points: round(clamp(raw_score, 0.0, 10.0), 1)
+    # best occasion: 'celebrations' if n_celebrations > 0 and n_celebrations >= n_first_dates; 'first dates' if n_first_dates > 0; 'an
+    # evening for two' if n_dates > 0; else 'no occasion on record'
     best_for: BestFor
-    # 'No Evidence' if n_dates == 0; 'Book It' if date_score >= 7.5; 'Worth a Try' if date_score >= 5.0; else 'Look Elsewhere'
+    # verdict: 'No Evidence' if n_dates == 0; 'Book It' if date_score >= 7.5; 'Worth a Try' if date_score >= 5.0; else 'Look Elsewhere'
     verdict: Verdict
 
 

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "f7ceb4384201d382f81995aaf45573f246a762a43e2e2791e7a4e8ba1d9ab842"
-BODY_SHA256: Final = "6d3c7838cb1b1ac2482e050a6502f9514d018973544916ee931b90c5be5565f8"
+SEED_SHA256: Final = "8c9958213bfb375bf681e194cf86a3e06338ae6ca4b52c2eabe974ad1519ace1"
+BODY_SHA256: Final = "6d7d17f30a654c0b2a72cdc1e0089b774d8cc36bdc3d7e3bf07de80913ec641c"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",
@@ -87,37 +87,46 @@ PARAMETERS: Final = Parameters()
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_VALID: extraction.review_validity == 'valid'
-    # $IS_ISSUE: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
-    # $IS_SERIOUS: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
-    # $IS_VOUCHED: meta.useful >= 3 and $IS_SERIOUS
-    # $IS_CURRENT: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
-    N_JUDGED: int  # count where $IS_VALID
-    N_ISSUES: int  # count where $IS_ISSUE
-    N_MINOR: int  # count where $IS_ISSUE and not $IS_SERIOUS
-    N_PEST: int  # count where $IS_SERIOUS and extraction.hygiene_issue == 'pest'
-    N_VOUCHED: int  # count where $IS_VOUCHED
-    N_CURRENT: int  # count where $IS_CURRENT
-    N_UNRESOLVED: int  # count where $IS_ISSUE and extraction.told_staff and not extraction.staff_fixed
-    N_ILL: int  # count where $IS_VALID and extraction.illness in ['ill', 'medical']
-    N_SUSPECTED: int  # count where $IS_VALID and extraction.illness == 'suspected' and context.review_count >= 25
-    N_CLEAN: int  # count where $IS_VALID and extraction.praised_clean and extraction.hygiene_issue == 'none'
-    SERIOUS_WEIGHT: float  # sum of clamp(1.0 - 0.2 * (param.AS_OF_YEAR - meta.year), 0.2, 1.0) where $IS_SERIOUS
-    # max of (3 if extraction.hygiene_issue == 'pest' else 2 if extraction.hygiene_issue == 'handling' else 1) + (2 if extraction.illness
-    # in ['ill', 'medical'] else 0) where $IS_ISSUE, default 0
+    # $IS_VALID: trustworthy review: extraction.review_validity == 'valid'
+    # $IS_ISSUE: problem seen by the guest: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
+    # $IS_SERIOUS: serious problem: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
+    # $IS_VOUCHED: serious problem with useful votes: meta.useful >= 3 and $IS_SERIOUS
+    # $IS_CURRENT: serious problem of this year: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
+    N_JUDGED: int  # trustworthy reviews: count where $IS_VALID
+    N_ISSUES: int  # problems seen by guests: count where $IS_ISSUE
+    N_MINOR: int  # minor problems: count where $IS_ISSUE and not $IS_SERIOUS
+    N_PEST: int  # sightings of pests: count where $IS_SERIOUS and extraction.hygiene_issue == 'pest'
+    N_VOUCHED: int  # serious problems with useful votes: count where $IS_VOUCHED
+    N_CURRENT: int  # serious problems of this year: count where $IS_CURRENT
+    # problems that staff knew of and left: count where $IS_ISSUE and extraction.told_staff and not extraction.staff_fixed
+    N_UNRESOLVED: int
+    N_ILL: int  # guests who fell ill: count where $IS_VALID and extraction.illness in ['ill', 'medical']
+    # suspected illnesses: count where $IS_VALID and extraction.illness == 'suspected' and context.review_count >= 25
+    N_SUSPECTED: int
+    # praises of cleanliness: count where $IS_VALID and extraction.praised_clean and extraction.hygiene_issue == 'none'
+    N_CLEAN: int
+    # serious problems, weighed by age: sum of clamp(1.0 - 0.2 * (param.AS_OF_YEAR - meta.year), 0.2, 1.0) where $IS_SERIOUS
+    SERIOUS_WEIGHT: float
+    # worst case, in levels: max of (3 if extraction.hygiene_issue == 'pest' else 2 if extraction.hygiene_issue == 'handling' else 1) + (2
+    # if extraction.illness in ['ill', 'medical'] else 0) where $IS_ISSUE, default 0
     WORST_CASE: int
-    LATEST_ISSUE_YEAR: int  # max of meta.year where $IS_ISSUE, default 2000
-    YEARS_SINCE_ISSUE: int  # max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)
-    RECENCY_FACTOR: float  # 1.0 if YEARS_SINCE_ISSUE <= 1; 0.7 if YEARS_SINCE_ISSUE <= 3; else 0.4
-    ISSUE_POINTS: float  # 9 * SERIOUS_WEIGHT + 2 * N_VOUCHED + 2.5 * N_MINOR * RECENCY_FACTOR
-    ILLNESS_POINTS: float  # 6 * N_ILL + 1.5 * N_SUSPECTED
-    RESPONSE_POINTS: int  # min(8, 2 * N_UNRESOLVED)
-    CLEAN_CREDIT: float  # min(10.0, 0.5 * N_CLEAN)
-    ISSUE_PERCENT: float  # round(100 * N_ISSUES / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
-    RAW_RISK: float  # ISSUE_POINTS + ILLNESS_POINTS + RESPONSE_POINTS + 2 * WORST_CASE - CLEAN_CREDIT
-    HYGIENE_RISK: float  # max(0.0, min(100.0, RAW_RISK))
-    NEEDS_VISIT: bool  # N_CURRENT > 0 or HYGIENE_RISK >= 60
-    # 'Clean Record' if HYGIENE_RISK < 10; 'Minor Concerns' if HYGIENE_RISK < 30; 'Inspect' if HYGIENE_RISK < 60; else 'Inspect Urgently'
+    LATEST_ISSUE_YEAR: int  # year of the latest problem: max of meta.year where $IS_ISSUE, default 2000
+    YEARS_SINCE_ISSUE: int  # time since the latest problem, in years: max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)
+    # factor for the age of problems: 1.0 if YEARS_SINCE_ISSUE <= 1; 0.7 if YEARS_SINCE_ISSUE <= 3; else 0.4
+    RECENCY_FACTOR: float
+    # points for problems, in points: 9 * SERIOUS_WEIGHT + 2 * N_VOUCHED + 2.5 * N_MINOR * RECENCY_FACTOR
+    ISSUE_POINTS: float
+    ILLNESS_POINTS: float  # points for illness, in points: 6 * N_ILL + 1.5 * N_SUSPECTED
+    RESPONSE_POINTS: int  # points for problems left by staff, in points: min(8, 2 * N_UNRESOLVED)
+    CLEAN_CREDIT: float  # credit for cleanliness, in points: min(10.0, 0.5 * N_CLEAN)
+    # share of reviews with a problem, in %: round(100 * N_ISSUES / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
+    ISSUE_PERCENT: float
+    # hygiene risk, before limits, in points: ISSUE_POINTS + ILLNESS_POINTS + RESPONSE_POINTS + 2 * WORST_CASE - CLEAN_CREDIT
+    RAW_RISK: float
+    HYGIENE_RISK: float  # hygiene risk, in points: max(0.0, min(100.0, RAW_RISK))
+    NEEDS_VISIT: bool  # needs a visit: N_CURRENT > 0 or HYGIENE_RISK >= 60
+    # verdict: 'Clean Record' if HYGIENE_RISK < 10; 'Minor Concerns' if HYGIENE_RISK < 30; 'Inspect' if HYGIENE_RISK < 60; else 'Inspect
+    # Urgently'
     VERDICT: Verdict
 
 

@@ -10,8 +10,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "8ac6951934118d9bb38a0b2055b0ae9ab9f38c88e556e5740660fb0982192217"
-BODY_SHA256: Final = "1fea1a5fce424dab648a027d5160eccfcfb533ce717abfc1c651f2e0ff3d061e"
+SEED_SHA256: Final = "6b04ecabab70e3d1ab1be558a6a994d88778722990c089f215a96715703b19a5"
+BODY_SHA256: Final = "80a6a661953fec5a6c538d476fc4b86c4ad114c1da40695906a6277cd0f8b73a"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than", "worse than", "best in", "compared to", "comparison", "as good as", "instead of", "prefer",
     "down the street", "next door", "around the corner", "across the street", "neighborhood", "competition",
@@ -60,38 +60,40 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_COMPARED: extraction.comparison != 'none'
-    # $IS_NAMED: $IS_COMPARED and extraction.rival_named != ''
-    N_COMPARED: int  # count where $IS_COMPARED
-    N_WON: int  # count where extraction.comparison == 'better'
-    N_LOST: int  # count where extraction.comparison == 'worse'
-    N_NAMED: int  # count where $IS_NAMED
-    N_NAMED_LOST: int  # count where $IS_NAMED and extraction.comparison == 'worse'
-    N_SWITCHED: int  # count where extraction.switched_here and extraction.comparison != 'worse'
-    MARGIN: int  # N_WON - N_LOST
-    # 'untested' if not (N_WON > 0 or N_LOST > 0); 'ahead' if MARGIN >= 2 or N_LOST == 0; 'behind' if MARGIN <= -2 or N_WON == 0; else
-    # 'level'
+    # $IS_COMPARED: comparison with a rival: extraction.comparison != 'none'
+    # $IS_NAMED: comparison with a named rival: $IS_COMPARED and extraction.rival_named != ''
+    N_COMPARED: int  # comparisons: count where $IS_COMPARED
+    N_WON: int  # comparisons won: count where extraction.comparison == 'better'
+    N_LOST: int  # comparisons lost: count where extraction.comparison == 'worse'
+    N_NAMED: int  # comparisons with a named rival: count where $IS_NAMED
+    N_NAMED_LOST: int  # comparisons lost to a named rival: count where $IS_NAMED and extraction.comparison == 'worse'
+    # guests who switched here: count where extraction.switched_here and extraction.comparison != 'worse'
+    N_SWITCHED: int
+    MARGIN: int  # comparisons won minus lost: N_WON - N_LOST
+    # standing among rivals: 'untested' if not (N_WON > 0 or N_LOST > 0); 'ahead' if MARGIN >= 2 or N_LOST == 0; 'behind' if MARGIN <= -2
+    # or N_WON == 0; else 'level'
     STANDING: Standing
-    STANDING_POINTS: int  # lookup of STANDING in 3 keys, exact, default 0
-    ADVICE: Advice  # lookup of STANDING in 3 keys, exact, default 'Gather more comparisons'
-    # sum of (1 if extraction.comparison == 'better' else -1 if extraction.comparison == 'worse' else 0) * (1.5 if extraction.basis in
-    # ['food', 'price'] else 1.0) * (1 + 0.5 * int($IS_NAMED)) where $IS_COMPARED
+    STANDING_POINTS: int  # points for the standing, in points: lookup of STANDING in 3 keys, exact, default 0
+    ADVICE: Advice  # advice: lookup of STANDING in 3 keys, exact, default 'Gather more comparisons'
+    # weighed outcome of all comparisons: sum of (1 if extraction.comparison == 'better' else -1 if extraction.comparison == 'worse' else
+    # 0) * (1.5 if extraction.basis in ['food', 'price'] else 1.0) * (1 + 0.5 * int($IS_NAMED)) where $IS_COMPARED
     SWING: float
-    MEAN_SWING: float  # SWING / N_COMPARED if N_COMPARED > 0 else 0.0
-    FULL_FIVES: int  # N_COMPARED // 5
-    LEFT_OVER: int  # N_COMPARED % 5
-    EVIDENCE: float  # min(1.0, 0.4 * FULL_FIVES + 0.05 * LEFT_OVER)
-    IS_THIN: bool  # 0 < N_COMPARED <= 3
-    NAMED_LOSS_FACTOR: float  # 0.85 ** min(N_NAMED_LOST, 6)
-    SWITCH_CREDIT: int  # min(10, 2 * N_SWITCHED)
-    TRADE_DENSITY: float  # lookup of context.categories in 10 keys, substring_max, default 1.0
-    PRESSURE: float  # 3.0 if STANDING == 'ahead'; 8.0 if STANDING == 'behind'; else 5.0
-    CROWDING_POINTS: float  # TRADE_DENSITY * PRESSURE
-    # (55 + 20 * MEAN_SWING * EVIDENCE + STANDING_POINTS + SWITCH_CREDIT) * NAMED_LOSS_FACTOR - CROWDING_POINTS
+    MEAN_SWING: float  # weighed outcome of a comparison: SWING / N_COMPARED if N_COMPARED > 0 else 0.0
+    FULL_FIVES: int  # comparisons in full fives: N_COMPARED // 5
+    LEFT_OVER: int  # comparisons beyond full fives: N_COMPARED % 5
+    EVIDENCE: float  # weight of the evidence: min(1.0, 0.4 * FULL_FIVES + 0.05 * LEFT_OVER)
+    IS_THIN: bool  # few comparisons: 0 < N_COMPARED <= 3
+    NAMED_LOSS_FACTOR: float  # factor for losses to named rivals: 0.85 ** min(N_NAMED_LOST, 6)
+    SWITCH_CREDIT: int  # credit for guests who switched, in points: min(10, 2 * N_SWITCHED)
+    TRADE_DENSITY: float  # density of the trade: lookup of context.categories in 10 keys, substring_max, default 1.0
+    PRESSURE: float  # pressure for the standing: 3.0 if STANDING == 'ahead'; 8.0 if STANDING == 'behind'; else 5.0
+    CROWDING_POINTS: float  # points for crowding, in points: TRADE_DENSITY * PRESSURE
+    # rivalry score, before limits, in points: (55 + 20 * MEAN_SWING * EVIDENCE + STANDING_POINTS + SWITCH_CREDIT) * NAMED_LOSS_FACTOR -
+    # CROWDING_POINTS
     RAW_SCORE: float
-    RIVALRY_SCORE: float  # max(0.0, min(100.0, RAW_SCORE))
-    # 'No Contest' if STANDING == 'untested'; 'Early Signals' if IS_THIN; 'Neighborhood Leader' if RIVALRY_SCORE >= 65; 'Holding Ground'
-    # if RIVALRY_SCORE >= 40; else 'Losing Ground'
+    RIVALRY_SCORE: float  # rivalry score, in points: max(0.0, min(100.0, RAW_SCORE))
+    # verdict: 'No Contest' if STANDING == 'untested'; 'Early Signals' if IS_THIN; 'Neighborhood Leader' if RIVALRY_SCORE >= 65; 'Holding
+    # Ground' if RIVALRY_SCORE >= 40; else 'Losing Ground'
     VERDICT: Verdict
 
 

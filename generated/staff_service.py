@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "e86e1f02d0fdd5035763c739d07f5c055c0d099a848b7b418dc562d60406854e"
-BODY_SHA256: Final = "78674f551a4cf11c83c599c3d7fcb8e4a05d6be4c3962be6a66421bf6490b815"
+SEED_SHA256: Final = "e2e35260e4361d12909c65ed263486aac54df785737cd8b0150dab157ca36c31"
+BODY_SHA256: Final = "b86d1f3be2168bc4c98c3eca8e05b79555b345ae781ef122b41eec1e08b50de3"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service", "staff", "server", "waiter", "waitress", "bartender", "host", "manager", "rude", "friendly",
     "friendlier", "friendliest", "attentive", "attitude", "ignored", "welcom", "helpful",
@@ -56,7 +56,7 @@ class Row(NamedTuple):
     useful: int
     funny: int
     cool: int
-    user_fans: int
+    user_fans: int  # fans of the reviewer
 
 
 class Context(NamedTuple):
@@ -68,36 +68,44 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_JOKE: meta.funny > 10 and meta.cool <= 2
-    # $IS_SERVICE: extraction.attitude != 'none' and not $IS_JOKE
-    # $IS_VOUCHED: meta.useful > 0 and meta.useful <= 50 and $IS_SERVICE
-    N_SERVICE: int  # count where $IS_SERVICE
-    N_WARM: int  # count where $IS_SERVICE and extraction.attitude == 'warm'
-    N_RUDE: int  # count where $IS_SERVICE and extraction.attitude == 'rude'
-    N_VOUCHED_RUDE: int  # count where $IS_VOUCHED and extraction.attitude == 'rude'
-    N_SLOW: int  # count where not $IS_JOKE and extraction.attentiveness in ['slow', 'absent']
-    N_UNFIXED: int  # count where not $IS_JOKE and extraction.order_error == 'unfixed'
-    N_RECOVERED: int  # count where not $IS_JOKE and extraction.order_error == 'fixed' and extraction.manager_involved
-    N_NAMED_PRAISE: int  # count where $IS_SERVICE and extraction.attitude == 'warm' and extraction.employee_named != ''
-    NET_ATTITUDE: float  # (N_WARM - N_RUDE) / N_SERVICE if N_SERVICE > 0 else 0.0
-    EVIDENCE: float  # min(1.0, sqrt(N_SERVICE) / 4)
-    LOWEST_STARS: float  # min of meta.stars where $IS_SERVICE, default 3
-    HIGHEST_STARS: float  # max of meta.stars where $IS_SERVICE, default 3
-    STAR_SPREAD: float  # HIGHEST_STARS - LOWEST_STARS
-    STAR_TOTAL: float  # sum of meta.stars where $IS_SERVICE
-    MEAN_STARS: float  # STAR_TOTAL / N_SERVICE if N_SERVICE > 0 else 3.0
-    RATING_GAP: float  # abs(MEAN_STARS - context.stars)
-    REPRESENTATIVE: float  # 1.0 if RATING_GAP <= 0.5; 0.9 if RATING_GAP <= 1.5; else 0.75
-    # sum of (1 if extraction.attitude == 'warm' else -1 if extraction.attitude == 'rude' else 0) * log(1 + max(meta.user_fans, 0)) where
-    # $IS_SERVICE
+    # $IS_JOKE: review that is a joke: meta.funny > 10 and meta.cool <= 2
+    # $IS_SERVICE: review of the service: extraction.attitude != 'none' and not $IS_JOKE
+    # $IS_VOUCHED: review of the service with useful votes: meta.useful > 0 and meta.useful <= 50 and $IS_SERVICE
+    N_SERVICE: int  # reviews of the service: count where $IS_SERVICE
+    N_WARM: int  # reviews of warm staff: count where $IS_SERVICE and extraction.attitude == 'warm'
+    N_RUDE: int  # reviews of rude staff: count where $IS_SERVICE and extraction.attitude == 'rude'
+    # reviews of rude staff with useful votes: count where $IS_VOUCHED and extraction.attitude == 'rude'
+    N_VOUCHED_RUDE: int
+    # reviews of slow or absent staff: count where not $IS_JOKE and extraction.attentiveness in ['slow', 'absent']
+    N_SLOW: int
+    N_UNFIXED: int  # wrong orders left as they were: count where not $IS_JOKE and extraction.order_error == 'unfixed'
+    # wrong orders that a manager put right: count where not $IS_JOKE and extraction.order_error == 'fixed' and
+    # extraction.manager_involved
+    N_RECOVERED: int
+    # praises of a named employee: count where $IS_SERVICE and extraction.attitude == 'warm' and extraction.employee_named != ''
+    N_NAMED_PRAISE: int
+    NET_ATTITUDE: float  # warm minus rude, as a share: (N_WARM - N_RUDE) / N_SERVICE if N_SERVICE > 0 else 0.0
+    EVIDENCE: float  # weight of the evidence: min(1.0, sqrt(N_SERVICE) / 4)
+    LOWEST_STARS: float  # lowest rating, in stars: min of meta.stars where $IS_SERVICE, default 3
+    HIGHEST_STARS: float  # highest rating, in stars: max of meta.stars where $IS_SERVICE, default 3
+    STAR_SPREAD: float  # spread of the ratings, in stars: HIGHEST_STARS - LOWEST_STARS
+    STAR_TOTAL: float  # sum of the ratings, in stars: sum of meta.stars where $IS_SERVICE
+    MEAN_STARS: float  # mean rating, in stars: STAR_TOTAL / N_SERVICE if N_SERVICE > 0 else 3.0
+    RATING_GAP: float  # distance from the restaurant's rating, in stars: abs(MEAN_STARS - context.stars)
+    # factor for how typical the reviews are: 1.0 if RATING_GAP <= 0.5; 0.9 if RATING_GAP <= 1.5; else 0.75
+    REPRESENTATIVE: float
+    # weight of reviewers with fans: sum of (1 if extraction.attitude == 'warm' else -1 if extraction.attitude == 'rude' else 0) * log(1 +
+    # max(meta.user_fans, 0)) where $IS_SERVICE
     VOICE_WEIGHT: float
-    VOICE_POINTS: float  # max(-5.0, min(5.0, VOICE_WEIGHT))
-    ATTITUDE_POINTS: float  # 40 * NET_ATTITUDE * EVIDENCE * REPRESENTATIVE
-    CREDITS: int  # min(10, 2 * N_NAMED_PRAISE) + min(6, 2 * N_RECOVERED)
-    DEBITS: float  # min(15, 3 * N_VOUCHED_RUDE) + min(12, 1.5 * N_SLOW) + min(16, 4 * N_UNFIXED) + 1.5 * STAR_SPREAD
-    SERVICE_SCORE: float  # max(0.0, min(100.0, 55 + ATTITUDE_POINTS + VOICE_POINTS + CREDITS - DEBITS))
-    # 'Not Rated' if N_SERVICE == 0; 'Excellent' if SERVICE_SCORE >= 75; 'Reliable' if SERVICE_SCORE >= 50; 'Uneven' if SERVICE_SCORE >=
-    # 30; else 'Poor'
+    VOICE_POINTS: float  # points for reviewers with fans, in points: max(-5.0, min(5.0, VOICE_WEIGHT))
+    ATTITUDE_POINTS: float  # points for the attitude, in points: 40 * NET_ATTITUDE * EVIDENCE * REPRESENTATIVE
+    CREDITS: int  # credits, in points: min(10, 2 * N_NAMED_PRAISE) + min(6, 2 * N_RECOVERED)
+    # debits, in points: min(15, 3 * N_VOUCHED_RUDE) + min(12, 1.5 * N_SLOW) + min(16, 4 * N_UNFIXED) + 1.5 * STAR_SPREAD
+    DEBITS: float
+    # service score, in points: max(0.0, min(100.0, 55 + ATTITUDE_POINTS + VOICE_POINTS + CREDITS - DEBITS))
+    SERVICE_SCORE: float
+    # verdict: 'Not Rated' if N_SERVICE == 0; 'Excellent' if SERVICE_SCORE >= 75; 'Reliable' if SERVICE_SCORE >= 50; 'Uneven' if
+    # SERVICE_SCORE >= 30; else 'Poor'
     VERDICT: Verdict
 
 

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "a54a70fc660aaf6aacbf14440eedd9d610ee7401ea5c0d5cd6fdbe3d2ac65e14"
-BODY_SHA256: Final = "c3b312733b9327024ee472a0241e1412b44b67c1101a7a740717617281d4233e"
+SEED_SHA256: Final = "4edbc0222456bf0530bd6fb13e2360b48d1b6ac7a5d01182b21b8a4b4c63072c"
+BODY_SHA256: Final = "6ecf18f3f72cc17169e3599a9b3c35beba5d09a15b8f9ec992c4ed014af59154"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price", "pricing", "$", "dollar", "cheap", "expensive", "affordable", "value", "worth", "portion", "bargain",
     "good deal", "great deal", "money", "rip off", "ripoff", "rip-off",
@@ -62,36 +62,44 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
-    # $IS_PRICE_TALK: extraction.price_view != 'none'
-    # $IS_PRICED: extraction.amount_per_person > 0 and extraction.amount_per_person <= 500
-    N_JUDGED: int  # count where $IS_PRICE_TALK
-    N_FAVORABLE: int  # count where extraction.price_view in ['bargain', 'fair']
-    N_OVERPRICED: int  # count where extraction.price_view == 'overpriced'
-    N_HIDDEN: int  # count where extraction.hidden_charges
-    N_AGAIN: int  # count where $IS_PRICE_TALK and extraction.would_pay_again
-    N_PRICED: int  # count where $IS_PRICED
-    SPEND_TOTAL: float  # sum of extraction.amount_per_person where $IS_PRICED
-    AVERAGE_SPEND: float  # round(SPEND_TOTAL / N_PRICED, 2) if N_PRICED > 0 else 0.0
-    HIGHEST_SPEND: float  # max of extraction.amount_per_person where $IS_PRICED, default 0
-    CITY_BASELINE: float  # lookup of context.city in 10 keys, exact, default 22.0
-    SPEND_GAP: float  # AVERAGE_SPEND - CITY_BASELINE if N_PRICED > 0 else 0.0
-    GAP_STEPS: int  # clamp(floor(SPEND_GAP / 5), -4, 4)
-    IS_SPLURGE: bool  # HIGHEST_SPEND > 2 * CITY_BASELINE
-    # sum of int(meta.stars >= 4) * 2 + (1 if extraction.portion == 'generous' else -1 if extraction.portion == 'small' else 0) where
-    # $IS_PRICE_TALK
+    # $IS_PRICE_TALK: opinion on prices: extraction.price_view != 'none'
+    # $IS_PRICED: review that states an amount: extraction.amount_per_person > 0 and extraction.amount_per_person <= 500
+    N_JUDGED: int  # opinions on prices: count where $IS_PRICE_TALK
+    # opinions that the price is fair or better: count where extraction.price_view in ['bargain', 'fair']
+    N_FAVORABLE: int
+    N_OVERPRICED: int  # opinions that it is overpriced: count where extraction.price_view == 'overpriced'
+    N_HIDDEN: int  # reviews of hidden charges: count where extraction.hidden_charges
+    N_AGAIN: int  # guests who would pay again: count where $IS_PRICE_TALK and extraction.would_pay_again
+    N_PRICED: int  # reviews that state an amount: count where $IS_PRICED
+    SPEND_TOTAL: float  # sum of the amounts, in dollars: sum of extraction.amount_per_person where $IS_PRICED
+    # average amount per person, in dollars: round(SPEND_TOTAL / N_PRICED, 2) if N_PRICED > 0 else 0.0
+    AVERAGE_SPEND: float
+    # highest amount per person, in dollars: max of extraction.amount_per_person where $IS_PRICED, default 0
+    HIGHEST_SPEND: float
+    CITY_BASELINE: float  # usual amount in the city, in dollars: lookup of context.city in 10 keys, exact, default 22.0
+    # amount above the city's usual, in dollars: AVERAGE_SPEND - CITY_BASELINE if N_PRICED > 0 else 0.0
+    SPEND_GAP: float
+    GAP_STEPS: int  # amount above the usual, in steps of 5 dollars, in steps: clamp(floor(SPEND_GAP / 5), -4, 4)
+    IS_SPLURGE: bool  # a place to splurge: HIGHEST_SPEND > 2 * CITY_BASELINE
+    # points for pleasure, in points: sum of int(meta.stars >= 4) * 2 + (1 if extraction.portion == 'generous' else -1 if
+    # extraction.portion == 'small' else 0) where $IS_PRICE_TALK
     PLEASURE_POINTS: int
-    # sum of (2 if extraction.price_view == 'bargain' else 1 if extraction.price_view == 'fair' else -1 if extraction.price_view ==
-    # 'pricey' else -3) * (1 + 0.5 * log(1 + max(meta.useful, 0))) where $IS_PRICE_TALK
+    # points for prices, in points: sum of (2 if extraction.price_view == 'bargain' else 1 if extraction.price_view == 'fair' else -1 if
+    # extraction.price_view == 'pricey' else -3) * (1 + 0.5 * log(1 + max(meta.useful, 0))) where $IS_PRICE_TALK
     PRICE_POINTS: float
-    POINTS_PER_REVIEW: float  # (PLEASURE_POINTS + PRICE_POINTS) / N_JUDGED if N_JUDGED > 0 else 0.0
-    EVIDENCE_STEPS: int  # ceil(N_JUDGED / 4)
-    CONFIDENCE: float  # min(1.0, 0.25 * EVIDENCE_STEPS)
-    HIDDEN_PENALTY: int  # min(15, 5 * N_HIDDEN)
-    FAVORABLE_PERCENT: float  # round(100 * N_FAVORABLE / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
-    AGAIN_CREDIT: float  # 10 * N_AGAIN / N_JUDGED if N_JUDGED > 0 else 0.0
-    RAW_SCORE: float  # 50 + 10 * POINTS_PER_REVIEW * CONFIDENCE + AGAIN_CREDIT - 3 * GAP_STEPS - HIDDEN_PENALTY
-    VALUE_SCORE: float  # round(clamp(RAW_SCORE, 0.0, 100.0), 1)
-    # 'Not Rated' if N_JUDGED == 0; 'Great Value' if VALUE_SCORE >= 70; 'Fair Value' if VALUE_SCORE >= 45; else 'Poor Value'
+    # points per opinion, in points: (PLEASURE_POINTS + PRICE_POINTS) / N_JUDGED if N_JUDGED > 0 else 0.0
+    POINTS_PER_REVIEW: float
+    EVIDENCE_STEPS: int  # opinions in fours: ceil(N_JUDGED / 4)
+    CONFIDENCE: float  # weight of the evidence: min(1.0, 0.25 * EVIDENCE_STEPS)
+    HIDDEN_PENALTY: int  # penalty for hidden charges, in points: min(15, 5 * N_HIDDEN)
+    # share of favorable opinions, in %: round(100 * N_FAVORABLE / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
+    FAVORABLE_PERCENT: float
+    # credit for guests who would pay again, in points: 10 * N_AGAIN / N_JUDGED if N_JUDGED > 0 else 0.0
+    AGAIN_CREDIT: float
+    # value score, before limits, in points: 50 + 10 * POINTS_PER_REVIEW * CONFIDENCE + AGAIN_CREDIT - 3 * GAP_STEPS - HIDDEN_PENALTY
+    RAW_SCORE: float
+    VALUE_SCORE: float  # value score, in points: round(clamp(RAW_SCORE, 0.0, 100.0), 1)
+    # verdict: 'Not Rated' if N_JUDGED == 0; 'Great Value' if VALUE_SCORE >= 70; 'Fair Value' if VALUE_SCORE >= 45; else 'Poor Value'
     VERDICT: Verdict
 
 

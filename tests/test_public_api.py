@@ -51,6 +51,9 @@ def objects(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "compile_seed": formulaseed.compile_seed(SEED),
         "cover": formulaseed.cover(SEED, rows),
         "diff": formulaseed.diff(SEED, SEED, rows),
+        "expect": formulaseed.expect(
+            SEED, rows, [{"business_id": first["business_id"], "output": {"VERDICT": "Low Risk"}}]
+        ),
         "explain": formulaseed.explain(SEED, first["rows"], first["context"], first["business_id"]),
         "extract": lines,
         "load_evaluator": formulaseed.load_evaluator(SEED),
@@ -101,6 +104,7 @@ WRONG_ARGUMENTS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("diff", (SEED, SEED), {"duplicates": "last"}, "`duplicates` must be 'fail' or 'first', not 'last'"),
     ("explain", (SEED, [], {}, 5), {}, "`business_id` must be a valid string, not 5"),
     ("sensitivity", (SEED, []), {"by": 0}, "`by` must be greater than 0, not 0"),
+    ("expect", (SEED, []), {}, "`expect`: missing a required argument: 'expected'"),
     ("cover", (SEED, []), {"parameters": [1]}, "`parameters` must be "),
     ("report", (SEED, []), {"output": 1}, "`output` must be a valid string, not 1"),
     ("load_evaluator", (SEED,), {"strict": 1}, "`strict` must be a valid boolean, not 1"),
@@ -119,13 +123,14 @@ def test_a_wrong_argument_is_named(name: str, arguments: Any, options: Any, mess
     assert str(error.value).startswith(message), str(error.value)
 
 
-@pytest.mark.parametrize("name", ["diff", "cover", "sensitivity", "report"])
+@pytest.mark.parametrize("name", ["diff", "cover", "expect", "sensitivity", "report"])
 def test_contexts_in_place_of_rows_are_refused_with_the_function_that_makes_rows(name: str) -> None:
     """No command is named to those who have objects in memory."""
     help = r"it is a file of contexts, not a file of rows; `formulaseed\.extract\(seed, contexts\)` makes rows$"
     seeds = (SEED, SEED) if name == "diff" else (SEED,)
+    expected = {"expected": [{"business_id": "a", "output": {"VERDICT": "Low Risk"}}]} if name == "expect" else {}
     with pytest.raises(DataError, match=help):
-        getattr(formulaseed, name)(*seeds, [context("a")])
+        getattr(formulaseed, name)(*seeds, [context("a")], **expected)
 
 
 class Nothing:
@@ -135,6 +140,7 @@ class Nothing:
 REQUIRED: dict[str, Any] = {
     **dict.fromkeys(("seed", "old", "new", "seed_or_path"), COUNTING), "rows": [], "contexts": [], "restaurants": [],
     "text": "1", "context": {}, "business_id": "a", "requests": REQUESTS,
+    "expected": [{"business_id": "a", "output": {"N": 0}}],
 }  # fmt: skip
 """A value of each argument without a default."""
 
@@ -149,6 +155,8 @@ def test_no_argument_is_accepted_unseen() -> None:
         }
         if name == "score":
             arguments["rows"] = pyarrow.table({"business_id": ["a"], "n": [1], "review_id": ["r"]})
+        if name == "expect":
+            arguments["rows"] = [{"business_id": "a", "context": {}, "rows": []}]
         function(**arguments)
         for argument in parameters:
             with pytest.raises(FormulaSeedError):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from formulaseed.api import check, compile_formula, explain, load_evaluator, score, validate_requests
     from formulaseed.compare.cover import Coverage, cover
     from formulaseed.compare.diff import Difference, diff
+    from formulaseed.compare.expect import ExpectedOutputs, expect
     from formulaseed.compare.sensitivity import Sensitivity, sensitivity
     from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.documents import FormulaSeed, RequestsFile, compile_seed, load_requests, load_seed
@@ -34,6 +35,7 @@ _PUBLIC_NAMES = {
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
+    "compare.expect": ("ExpectedOutputs", "expect"),
     "explanation.explanation": ("Explanation",),
     "explanation.report": ("Report", "report"),
     "compare.sensitivity": ("Sensitivity", "sensitivity"),
@@ -43,9 +45,9 @@ _PUBLIC_NAMES = {
 _MODULES = {name: f"formulaseed.{module}" for module, names in _PUBLIC_NAMES.items() for name in names}
 
 __all__ = [
-    "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "Explanation", "Formula",
-    "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "SeedError",
-    "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover", "diff",
+    "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "ExpectedOutputs", "Explanation",
+    "Formula", "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "SeedError",
+    "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover", "diff", "expect",
     "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report", "run", "score", "sensitivity",
     "validate_requests",
 ]  # fmt: skip

@@ -25,6 +25,10 @@ JSON_DEPTH = 64
 NUMBER_CHARACTERS = 40
 TASK_NAME_CHARACTERS = 255
 NAME_CHARACTERS = 255
+LABEL_CHARACTERS = 80
+UNIT_CHARACTERS = 20
+BECAUSE_CHARACTERS = 200
+"""Characters of the reason that a rule of a `case` gives."""
 KEYWORDS = 5_000
 POLICY_NOTES = 10_000
 """Items of each list in the notes on a policy."""

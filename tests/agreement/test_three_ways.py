@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -354,3 +355,32 @@ def test_long_formulas(operators: list[str]) -> None:
 
     agree()
     assert tried["value"], tried
+
+
+_NESTING_FORMS = [
+    "{}", "-{}", "param.Y * {}", "{} * param.R", "{} / param.X", "{} / 3", "param.K ** {}", "context.integer + {}",
+    "float({})", "abs({})", "floor({})", "sqrt({})", "sqrt(abs({}))", "round({} / 3, 2)", "max(param.X, {})", "clamp({}, 1, 2)",
+    "coalesce(context.integer, {})", "float(max(param.K, {}))", "{} if param.B else 1", "1 if param.B else {}",
+    "1 if {} > 2 else 0.5", "({} if {} > 2 else context.integer) + 1", "param.Y + (context.integer if {} > 2 else param.X)",
+    "int({} > 2)", "int(({} > 2) == True)", "int(param.X < {} < 5)", "int(param.X in [1, {}])", "int({} > 2 and param.B)",
+    "int(param.B or not {} > 2)", "int(not (param.B or {} > 2))", "int(coalesce(context.flag, {} > 2))",
+    "int(coalesce(context.flag if {} > 2 else None, true))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", _NESTING_FORMS)
+def test_an_operand_of_more_than_ten_brackets_is_a_part(form: str) -> None:
+    """The last formula without a part has exactly ten in the operand of `max`, and the first with one has the part's brackets.
+
+    The values stay the same, and an operand that fails is evaluated before a part of a later one.
+    """
+    nested = [f"({'param.K - (' * depth}param.K{')' * depth})" for depth in range(7, 14)]
+    steps = [{"op": "expr", "expr": f"max({form.replace('{}', operand)}, 1)"} for operand in nested]
+    failing = {"op": "expr", "expr": f"1 / (param.K - 1) + max({form.replace('{}', nested[-1])}, 1) * log(param.K - 1)"}
+    ways = sound(seed_of([*steps, failing]))
+    lines = re.findall(r"^    f\d\b.*? = (.*)", ways.source, re.MULTILINE)[: len(nested)]
+    first = next(place for place, line in enumerate(lines) if ":=" in line)
+    assert [brackets(line) for line in lines[first - 1 : first + 1]] == [11, 12]
+    outcomes = ways.assert_agree(_ONES)
+    assert outcomes[f"F{len(nested)}"][2] == "division_by_zero"
+    assert {outcome[0] for outcome in ways.assert_agree(([], _ONES[1], {**_ONES[2], "K": 3})).values()} == {"value"}

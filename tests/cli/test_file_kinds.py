@@ -43,6 +43,7 @@ FILES: dict[str, tuple[str, str | bytes]] = {
     "a file of results": ("results.jsonl", lines({
         "business_id": "a", "name": "A", "task": "T", "output": {"N": 1}, "run": {},
         "reviews": {"total": 1, "relevant": 1, "extracted": 1, "failed": 0}})),
+    "a file of expected outputs": ("expected.jsonl", (TASKS / "g1a_v2" / "expected.jsonl").read_text(encoding="utf-8")),
     "a file of judgements": ("judgements.jsonl", lines(*read_lines(EXAMPLES / "judgements.jsonl")[:3])),
     "a social graph": ("social.json", (EXAMPLES / "social.json").read_text(encoding="utf-8")),
     "a generated module": ("module.py", (ROOT / "generated" / "g1a_v2.py").read_text(encoding="utf-8")),
@@ -72,6 +73,7 @@ TAKES = {
     "evaluate seed.json --rows {}": "a file of rows",
     "explain seed.json --rows {} --id lotus-garden": "a file of rows",
     "cover seed.json --rows {}": "a file of rows",
+    "expect seed.json --rows rows.jsonl --expected {}": "a file of expected outputs",
     "run seed.json --contexts {}": "a file of contexts, a file of restaurants",
     "run seed.json --restaurants {} --reviews reviews.jsonl": "a file of restaurants, a file of contexts",
     "run seed.json --restaurants restaurants.jsonl --reviews {}": "a file of reviews",
@@ -341,7 +343,7 @@ def test_the_help_for_data_in_python(contexts: Any, help: str) -> None:
 def test_an_option_of_another_command_is_named(folder: Path) -> None:
     done = command("run", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert done.status == 2
-    assert done.err.endswith("It is an option of `diff`, `evaluate`, `score`.\n")
+    assert done.err.endswith("It is an option of `diff`, `expect`, `evaluate`.\n")
     done = command("evaluate", "seed.json", "--contexts", "contexts.jsonl", cwd=folder)
     assert "`run`, `extract`" in done.err.partition("It is an option of ")[2]
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err

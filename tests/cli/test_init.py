@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import forking
-from helpers import formulaseed
+import pytest
+from helpers import EXAMPLES, formulaseed
 
 
 def files_in(folder: Path) -> set[str]:
@@ -50,3 +51,15 @@ def test_an_example_comes_along(tmp_path: Path) -> None:
     unknown = formulaseed("init", tmp_path / "other", "--example", "g1a")
     assert (unknown.status, "`g1a_v2`" in unknown.err) == (2, True)
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("arguments", [("init", ".", "--example", "formulas"), ("demo", "formulas", "--out", ".")])
+def test_the_database_of_formulas_comes_along(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """The bytes of the database are those of the example, and the first command of the page of references reads it."""
+    assert formulaseed(*arguments, cwd=tmp_path).status == 0
+    for name in ("listing.db", "listing_schema.json"):
+        assert (tmp_path / "examples" / name).read_bytes() == (EXAMPLES / name).read_bytes()
+    pytest.importorskip("sqlalchemy", reason="the extra `database` is not installed")
+    database = ("--database", "sqlite:///examples/listing.db", "--schema", "examples/listing_schema.json")
+    done = formulaseed("reference", *database, cwd=tmp_path)
+    assert (done.status, '"listing": {' in done.out) == (0, True)

@@ -108,12 +108,25 @@ def test_what_does_not_change_the_meaning_is_cosmetic() -> None:
     find_step(new, "N_RECENT")["where"] = {"meta.year": {">=": 2023}, "$IS_INCIDENT": True}
     new["compute"].insert(0, new["compute"].pop(8))
     assert set(list_changes(OLD, new)) == {
-        ("cosmetic", "description", "added", "description"),
-        ("cosmetic", "allow", "added", "allow"),
+        ("cosmetic", "description", "changed", "description"),
+        ("cosmetic", "allow", "changed", "allow"),
         ("cosmetic", "keywords", "reordered", "keywords"),
         ("cosmetic", "step", "changed", "TRUST_SCORE"),
         ("cosmetic", "steps", "reordered", "steps"),
         ("values", "step", "changed", "N_RECENT"),  # another order of conditions may fail where the first did not
+    }
+
+
+def test_words_for_people_are_cosmetic() -> None:
+    """Labels, units, reasons of rules and `adverse` change no value and no question to a model."""
+    new = read_g1a()
+    new["extract"]["fields"][0]["label"] = "reaction"
+    find_step(new, "N_MILD")["unit"] = "reviews"
+    find_step(new, "FINAL_RISK_SCORE")["adverse"] = "lower"
+    find_step(new, "VERDICT")["rules"][0]["because"] = "it is low"
+    assert set(list_changes(OLD, new)) == {
+        ("cosmetic", "field", "changed", "incident_severity"),
+        *(("cosmetic", "step", "changed", name) for name in ("N_MILD", "FINAL_RISK_SCORE", "VERDICT")),
     }
 
 
@@ -286,7 +299,7 @@ def test_json_is_plain() -> None:
     for part, keys in (
         (values, "old new changes data"), (values["old"], "file sha256 task version parameters"),
         (values["changes"][0], "category what kind name before after affects place"),
-        (values["data"], "restaurants extracted_twice verdict matrix diverging differing failures"),
+        (values["data"], "restaurants extracted_twice verdict matrix broken diverging differing failures"),
         (values["data"]["differing"][0], "business_id name verdict outputs diverges_at"),
     ):  # fmt: skip
         assert {*part} == {*keys.split()}

@@ -88,7 +88,7 @@ def test_a_dry_run_counts_and_asks_nothing(drafting: Drafting) -> None:
     assert lines[0] == "49 sentences; 3 calls to claude-sonnet-5-5, and at most 1 more to repair"
     assert lines[1].startswith("01-conditions: about 4,")
     assert re.fullmatch(
-        r"likely \$0\.0\d+, if answers are as long for each sentence as those of examples/draft-g1a_v2 "
+        r"likely \$0\.\d+, if answers are as long for each sentence as those of examples/draft-g1a_v2 "
         r"\(written by hand, without thinking\), with one repair",
         lines[-2],
     )

@@ -141,7 +141,7 @@ def test_a_gutted_seed_is_refused_and_the_next_prompt_says_why(drafting: Draftin
     report = drafting.report
     assert "- 1: 1 error; then 0 errors; refused: the number " in report
     assert re.search(r"; and \d+ more", report)
-    assert '  -{"name": "VERDICT", "op": "case"' in report
+    assert '  -{"name": "VERDICT", "label": "verdict", "op": "case"' in report
     assert "- 2: 1 error; then 0 errors; accepted. fixed" in report
     assert len(json.loads(drafting.seed.read_text())["compute"]) == 34
     assert drafting.replay().out == drafting.seed.read_text()
@@ -160,7 +160,7 @@ def test_a_draft_that_only_gutting_would_fix_is_kept(drafting: Drafting) -> None
 
 def test_the_report_contains_what_an_accepted_repair_drops_and_changes(drafting: Drafting) -> None:
     """Each loss with its reason; no line of a diff ends the block of code that it is in."""
-    field = {**CONDITIONS["fields"][0], "name": "extra", "description": "```\n# Heading\n````"}
+    field = {**CONDITIONS["fields"][0], "name": "extra", "label": "", "description": "```\n# Heading\n````"}
     reasons = [{"name": "0.2", "why": "the text\nnames no such share"}]
     changed = step(expr="1.0 + (N_POSITIVE * 0.1) - (N_BETRAYAL * 0.5)")
     answer = {**repair(changed), "losses": reasons, "fields": [field]}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from formulaseed.editor.document import SeedDocument
-from helpers import TASKS, formulaseed
+from helpers import TASKS, formulaseed, tiny_seed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -91,6 +91,19 @@ def test_hover_says_what_a_name_is(part: str, expected: list[str]) -> None:
     assert SeedDocument("seed.json", G1A).hover(0) is None
 
 
+def test_hover_begins_with_the_words_for_people() -> None:
+    """The label and the unit of a step and of a field come before the definition and the description."""
+    field = {"name": "mood", "label": "mood of the guest", "type": "string", "description": "As written"}
+    step = {"name": "N", "label": "reviews", "unit": "pieces", "op": "count", "where": {"extraction.mood": "x"}}
+    text = json.dumps(tiny_seed(extract={"fields": [field]}, compute=[step], output=["N"]))
+    document = SeedDocument("seed.json", text)
+    hovers = [document.hover(text.index(name) + 1) for name in ('"N"', '"mood"')]
+    assert [hover and hover[0].split("\n\n")[1:3] for hover in hovers] == [
+        ["reviews, in pieces", "`count where extraction.mood == 'x'`"],
+        ["mood of the guest", "As written"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
@@ -109,6 +122,13 @@ def test_hover_says_what_a_name_is(part: str, expected: list[str]) -> None:
 def test_completion_knows_the_place(part: str, expected: str) -> None:
     """Operations, names, functions, values and keys are proposed where they can be written."""
     assert expected in completions(SMALL, SMALL.index(part) + len(part))
+
+
+def test_completion_knows_the_words_of_adverse() -> None:
+    """`adverse` of a step has two values."""
+    text = SMALL.replace('"op": "count"', '"adverse": "", "op": "count"', 1)
+    place = text.index('"adverse": "') + len('"adverse": "')
+    assert completions(text, place) == {"higher", "lower"}
 
 
 # --- completions fit

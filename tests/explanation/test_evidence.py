@@ -82,12 +82,12 @@ def test_each_verdict_is_reached_or_said_not_to_be() -> None:
     assert [(change.verdict, change.number, change.kind) for change in carp.changes] == [
         ("High Risk", 5, "fewer reviews"), ("Low Risk", 6, "fewer reviews"),
     ]  # fmt: skip
-    assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in join_words(carp.text)
+    assert "golden-carp-11, golden-carp-04, golden-carp-12 did not count" in join_words(carp.steps_text)
     lotus = explain_line("lotus-garden")
     assert lotus.not_found == ["High Risk"]
     searched = "Tried: each review left out, some combinations of up to 10, up to 64 reviews of one kind added, each parameter."
     order = [searched, "- Low Risk if reviews", "High Risk: none of these leads there"]
-    assert sorted(order, key=join_words(lotus.text).index) == order
+    assert sorted(order, key=join_words(lotus.steps_text).index) == order
     assert all("none of these leads there" in form for form in (lotus.html, lotus.markdown))
 
 
@@ -104,12 +104,12 @@ def test_a_default_is_not_shown_as_a_value_of_the_data() -> None:
     explanation = explain_line("slice-parade")
     year = find_evidence(explanation, "MOST_RECENT_YEAR")
     assert (year.value, year.is_default, year.number, year.reviews) == (2020, True, 0, [])
-    text = join_words(explanation.text)
+    text = join_words(explanation.steps_text)
     assert "MOST_RECENT_YEAR = 2020, the default: none of 5 reviews meets $IS_INCIDENT" in text
     assert "MOST_RECENT_YEAR = 2020, the default, as no review counts: max of meta.year" in text
     assert "MOST_RECENT_YEAR 2020 (the default) to 2022" in text
     assert "the default, as no review counts" in explanation.html
-    assert "MOST_RECENT_YEAR 2017 to 2020 (the default)" in join_words(explain_line("nonna-pia").text)
+    assert "MOST_RECENT_YEAR 2017 to 2020 (the default)" in join_words(explain_line("nonna-pia").steps_text)
 
 
 def test_a_value_that_equals_the_default_is_no_default_where_a_review_counts() -> None:
@@ -126,24 +126,24 @@ def test_of_a_maximum_those_that_have_it_are_shown() -> None:
     """And how many others count, with a condition and without."""
     year = find_evidence("lotus-garden", "MOST_RECENT_YEAR")
     assert (year.number, [review.review_id for review in year.reviews]) == (5, ["lotus-garden-15"])
-    text = join_words(explain_line("lotus-garden").text)
+    text = join_words(explain_line("lotus-garden").steps_text)
     assert "MOST_RECENT_YEAR = 2022: the highest meta.year of the 5 of 14 reviews that meet $IS_INCIDENT" in text
     assert "4 others have less" in text
     maximum = {"name": "M", "op": "max", "field": "meta.stars", "default": 0}
-    text = explain_steps(maximum, rows=[{"stars": stars} for stars in (4, 2, 3)]).text
+    text = explain_steps(maximum, rows=[{"stars": stars} for stars in (4, 2, 3)]).steps_text
     assert "M = 4: the highest meta.stars of 3 reviews\n  - r0 (4 stars)\n  - 2 others have less" in text
 
 
 def test_what_reviews_add_to_a_sum_is_said() -> None:
     weight = find_evidence("lotus-garden", "TOTAL_WEIGHT")
     assert sum(review.amount or 0 for review in weight.reviews) == pytest.approx(weight.value)
-    assert "lotus-garden-04, adds 6.7081" in explain_line("lotus-garden").text
+    assert "lotus-garden-04, adds 6.7081" in explain_line("lotus-garden").steps_text
 
 
 def test_a_filter_is_explained_where_it_is_first_named() -> None:
     """In the computation and in the reviews once each, with the filters that it names."""
     meaning = "$IS_INCIDENT: extraction.account_type == 'firsthand' and extraction.incident_severity in"
-    text = join_words(explain_line("nonna-pia").text)
+    text = join_words(explain_line("nonna-pia").steps_text)
     assert text.count(meaning) == 2
     assert text.index(meaning) < text.index("MOST_RECENT_YEAR = 2017: max of")
     assert join_words(explain_line("nonna-pia").html).count("$IS_INCIDENT: extraction.account_type") == 2
@@ -185,7 +185,7 @@ def test_reviews_that_one_condition_leaves_out_are_named() -> None:
         "5 other reviews do not count: neither extraction.incident_severity == 'severe' nor extraction.account_type == "
         "'firsthand' holds for 3; extraction.incident_severity == 'severe' does not hold for 2",
     ]
-    text = join_words(explain_line("nonna-pia").text)
+    text = join_words(explain_line("nonna-pia").steps_text)
     assert "N_RECENT, N_MILD and N_SEVERE are 0: none of 11 reviews counts" in text
     assert "N_RECENT: not counted: nonna-pia-07: meta.year is 2017, not >= 2023" in text
     rows = [{"stars": 1 + n // 8, "useful": 0} for n in range(12)]
@@ -206,7 +206,7 @@ def test_all_steps_that_a_change_moves_are_data_and_the_words_say_how_many() -> 
     rows = [{"review_id": "r", "meta": {"stars": 1}}]
     explanation = explain(make_seed(steps, "V", "ASIDE"), rows, {}, "b", output="V")
     assert [*explanation.changes[0].effects] == ["TOTAL", *names]
-    text = join_words(explanation.text)
+    text = join_words(explanation.steps_text)
     assert ("TOTAL 12 to 0, N0 1 to 0" in text, "and 2 other steps" in text) == (True, True)
 
 
@@ -273,7 +273,7 @@ def test_a_verdict_that_a_formula_passes_on_is_explained() -> None:
         "LOW is 1: 1 of 1 review meets meta.stars < 3.",
     ]
     assert [(change.verdict, change.number) for change in explanation.changes] == [("bad", 1)]
-    assert join_words(explanation.text).count("bad with 1 more review") == 1
+    assert join_words(explanation.steps_text).count("bad with 1 more review") == 1
 
 
 def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
@@ -352,7 +352,7 @@ def test_limits_of_every_kind_are_said(score: str, message: str) -> None:
 def test_the_tree_shows_the_rules_and_branches_that_were_taken() -> None:
     """With the values of no other one; a step over a default says that it is; a change names first what moves the score."""
     explanation = explain_line("boulevard-smoke")
-    text = join_words(explanation.text)
+    text = join_words(explanation.steps_text)
     rules = "1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0"
     for words in (
         f"TRAJECTORY_MULTIPLIER = 1, as no rule holds: {rules}", "TRAJECTORY_MULTIPLIER 1 to 1.3",

@@ -83,7 +83,7 @@ def test_the_nearest_value_of_a_parameter_is_found(minimum: int, nearest: list[A
 
 def test_the_story_of_one_restaurant() -> None:
     """Verdict and reasons come first, then rules, what would change it, the computation, and the reviews."""
-    text = explain_line("nonna-pia").text
+    text = explain_line("nonna-pia").steps_text
     order = [
         "Trattoria Nonna Pia (nonna-pia): Critical Risk\n", "FINAL_RISK_SCORE is 11.1634", "The rules of VERDICT",
         "What would change it", "Low Risk if review nonna-pia-07 did not count", "How it was computed",
@@ -122,7 +122,7 @@ def test_a_step_that_failed_is_explained() -> None:
     assert explanation.error is not None
     assert (explanation.error.step, explanation.error.kind, explanation.verdict) == ("RATIO", "division_by_zero", None)
     assert [(step.name, step.value) for step in explanation.steps] == [("RATIO", None), ("TOTAL", 0)]
-    assert "RATIO failed" in explanation.text
+    assert "RATIO failed" in explanation.steps_text
 
 
 @pytest.mark.thorough
@@ -138,7 +138,7 @@ def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     assert {step.name: step.value for step in explanation.steps if step.name in steps}.items() <= steps.items()
     assert Explanation.model_validate_json(explanation.json) == explanation
     SCHEMA.validate(json.loads(explanation.json))
-    assert all((explanation.text, explanation.markdown, explanation.html))
+    assert all((explanation.steps_text, explanation.markdown, explanation.html))
 
 
 def test_what_is_missing_is_said() -> None:
@@ -165,8 +165,8 @@ def test_what_is_missing_is_said() -> None:
     assert missing == {"context.tier": None, "meta.visits": 2, "meta.age": 1}
     for sentence in ("context.tier is missing.", *(f"{name} is missing in {missing[name]} of 3 reviews." for name in missing
                                                    if missing[name])):  # fmt: skip
-        assert all(sentence in form for form in (explanation.text, explanation.markdown, explanation.html))
-    assert not [words for words in ("context.given is", "elsewhere") if words in explanation.text]
+        assert all(sentence in form for form in (explanation.steps_text, explanation.markdown, explanation.html))
+    assert not [words for words in ("context.given is", "elsewhere") if words in explanation.steps_text]
 
 
 def test_the_schema_of_explanations_is_published() -> None:
@@ -239,7 +239,7 @@ def test_a_notebook_shows_tables_and_pages() -> None:
 
 def test_what_a_notebook_shows_is_short() -> None:
     """A seed, an evaluator and a diagnostic say what they are; a flat row is told where its fields go."""
-    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 5 warnings, 4 notes)"
+    assert repr(G1A) == "FormulaSeed('G1a-v2', 34 steps, 4 notes)"
     evaluator = load_evaluator(G1A)
     assert repr(evaluator).startswith("Evaluator('G1a-v2', output N_TOTAL_INCIDENTS, ")
     text = str(G1A.diagnostics[0])
@@ -269,8 +269,8 @@ def test_what_the_first_line_leaves_out_is_counted() -> None:
     """It compares some rules; a review that is shown again has the fields of the step, not those of another one."""
     explanation = explain_waits()
     assert explanation.because[0].endswith("; SCORE is -2, at most 9; and 2 more below.")
-    assert "  - m1: rude true; " in explanation.text
-    assert "  - m1 (see above): wait long\n" in explanation.text
+    assert "  - m1: rude true; " in explanation.steps_text
+    assert "  - m1 (see above): wait long\n" in explanation.steps_text
 
 
 @pytest.mark.parametrize(

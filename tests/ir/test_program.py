@@ -54,18 +54,18 @@ def test_a_program_carries_what_the_seed_says() -> None:
     assert (mood.name, mood.description, mood.default, mood.evidence) == ("mood", "how", "calm", True)
     assert (mood.ty.base, mood.ty.values) == (Base.STRING, ("calm", "angry"))
     assert [parts(value) for value in mood.values] == [("calm", "at ease"), ("angry", "not")]
-    assert parts(note) == ("note", STRING, "", (), None, False, None, None, None, False)
+    assert parts(note) == ("note", STRING, "", (), None, False, None, None, None, False, None, None)
     [example] = program.examples
     assert (example.text, example.fields) == ("So calm.", {"mood": "calm", "note": "x"})
     assert (example.quotes, example.reasons) == ({"mood": "calm"}, {})
-    assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many")
-    assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "")
+    assert parts(program.parameters[0]) == ("LEAST", INTEGER, 2, 1, 9, "how many", None, None)
+    assert parts(program.parameters[1]) == ("SHARE", NUMBER, 1, None, 2.5, "", None, None)
 
 
 def test_declared_inputs_stand_behind_those_of_yelp() -> None:
     program = load_seed(SEED).program
-    assert parts(program.meta[-1]) == ("age", NUMBER, "in years", (), ())
-    assert parts(program.context[-1]) == ("tier", INTEGER.or_null(), "the price", (), ())
+    assert parts(program.meta[-1]) == ("age", NUMBER, "in years", (), (), None, None)
+    assert parts(program.context[-1]) == ("tier", INTEGER.or_null(), "the price", (), (), None, None)
     assert {(field.name, field.description) for field in program.meta} > {("stars", ""), ("date", "")}
     assert {(field.name, field.description) for field in program.context} > {("stars", ""), ("is_open", "")}
 

@@ -139,8 +139,8 @@ def test_a_function_of_python_is_not_taken_for_one_of_ours() -> None:
 
 YEAR = "declare the year in `parameters` and write `param.AS_OF_YEAR`, or write it as a number"
 NO_METHODS = {
-    "'{}'.format(N)": (".format", "functions are called by name, such as `len(context.name)`"),
-    "$F.count()": (".count", "functions are called by name, such as `len(context.name)`"),
+    "'{}'.format(N)": (".format", "functions are called by name, such as `max(a, b)`"),
+    "$F.count()": (".count", "functions are called by name, such as `max(a, b)`"),
     "(N + 1).real": (".real", "use the value itself"),
     "datetime.now().year": ("datetime.now().year", YEAR),
     "datetime.now()": ("datetime.now", YEAR),

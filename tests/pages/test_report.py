@@ -235,9 +235,9 @@ def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> Non
 
 
 def test_contexts_are_refused_with_the_two_commands_to_run() -> None:
-    """`explain`, `report`, `diff`, `cover` and `sensitivity` take rows; options of extraction are those of other commands."""
+    """Commands that explain and analyse take rows; options of extraction are those of other commands."""
     contexts = EXAMPLES / "contexts.jsonl"
-    for name in ("explain", "report", "diff", "cover", "sensitivity"):
+    for name in ("explain", "report", "diff", "expect", "cover", "sensitivity"):
         seeds, operands = ((SEED, SEED), "OLD NEW") if name == "diff" else ((SEED,), "SEED")
         with_text = " --with-text" if name in ("explain", "report") else ""
         done = command(name, *seeds, "--contexts", contexts)

@@ -200,6 +200,9 @@ def test_out_writes_versions(tmp_path: Path) -> None:
     assert publish(ageless) == (0, f"1.0.0 became 2.0.0 {change}")
     sized = replace_at(SCHEMA, "entities/shop/fields/size", "integer")
     assert publish(sized) == (0, "2.0.0 became 2.1.0 (minor: owner.age added, shop.size added)\n")
+    assert publish({**sized, "version": "9.0.0"}) == (0, "current, version 2.1.0\n"), "the version of the file decides"
+    out.unlink()
+    assert publish({**sized, "version": "9.0.0"}) == (0, "version 9.0.0\n")
 
 
 def test_out_keeps_what_is_no_reference(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from formulaseed import EvaluationError, SeedError, pipeline
+from formulaseed import DataError, EvaluationError, SeedError, pipeline
 from formulaseed.backends.python.verify import verify_source
 from formulaseed.documents import analyse_rules
 from formulaseed.pipeline import require_valid
@@ -261,3 +261,29 @@ def test_rules_use_earlier_rules(tmp_path: Path) -> None:
     assert [*errors] == ["fails", "last"]
     path.write_text(json.dumps(chain))
     assert compile_rules(path).evaluate(module.parse_record(FULL)) == values
+
+
+def test_a_rule_that_uses_a_failed_rule_says_through_which(tmp_path: Path) -> None:
+    """The failure and its place are those of the first rule; only the rule that is used directly is named."""
+    path = tmp_path / "rules.json"
+    rules = {
+        "base_value": "1 / (ram_gb - ram_gb)",
+        "middle": "base_value * 2",
+        "last": "middle + base_value * 0",
+        "end": "middle",
+    }
+    write_json(path, [{"name": name, "formula": formula} for name, formula in rules.items()])
+    errors = evaluate_each(require_valid(analyse_rules(path, REFERENCE)).program, FULL)[1]
+    root = errors["base_value"]
+    assert isinstance(root, EvaluationError)
+    through = {"middle": "base_value", "last": "base_value", "end": "middle"}
+    assert {name: error.message for name, error in errors.items()} == {
+        "base_value": root.message, **{name: f"{root.message}, through `{used}`" for name, used in through.items()}
+    }  # fmt: skip
+    assert {getattr(error, "place", None) for error in errors.values()} == {root.place}
+    unusable = {**FULL, "ram_gb": "much"}
+    errors = evaluate_each(require_valid(analyse_rules(path, REFERENCE)).program, unusable)[1]
+    assert isinstance(errors["end"], DataError)
+    assert str(errors["end"]) == f"{errors['base_value']}, through `middle`"
+    done = command("formula", "--file", path, "--reference", REFERENCE, "--vars", '{"ram_gb": 8}')
+    assert (done.status, "end: division_by_zero: " in done.err, ", through `middle` (" in done.err) == (1, True, True)

@@ -57,7 +57,8 @@ def test_values_are_reduced_by_the_document() -> None:
     ("call", "error", "message"),
     [
         (lambda: reduce_tv("XOR", [1]), DataError, "reduce_tv takes AND or OR"),
-        (lambda: reduce_tv("AND", []), DataError, "one or more of 1, 0 and -1"),
+        (lambda: reduce_tv("AND", []), DataError, r"one or more of 1, 0 and -1; not 'AND' and \[\]"),
+        (lambda: reduce_tv("AND", 1), DataError, "a list of one or more of 1, 0 and -1; not 'AND' and 1"),  # type: ignore[arg-type]
         (
             lambda: evaluate_condition({"op": "AND", "args": [NO_TV]}, {}),
             DataError,
@@ -77,6 +78,14 @@ def test_wrong_input_is_named(call: Any, error: type[Exception], message: str) -
         call()
 
 
+def test_the_functions_are_what_the_package_exports() -> None:
+    names: dict[str, Any] = {}
+    exec("from formulaseed.requests import *", names)
+    functions = [evaluate_condition, evaluate_structure, reduce_tv, validate_request]
+    assert [names[function.__name__] for function in functions] == functions
+    assert set(names) - {"__builtins__"} == {function.__name__ for function in functions}
+
+
 def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
     """With restaurants and reviews in two files, or contexts; what is written has the documented names."""
     for name in ("requests.jsonl", "social.json", "judgements.jsonl", "contexts.jsonl"):
@@ -91,9 +100,26 @@ def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
         (tmp_path / name).write_text("".join(json.dumps(record) + "\n" for record in records))
     assert formulaseed("validate", tmp_path).out == done.out
     assert written == {name: (tmp_path / name).read_text() for name in written}
-    (tmp_path / "restaurants.jsonl").unlink()
-    refused = formulaseed("validate", tmp_path)
-    assert (refused.status, "a folder with requests.jsonl and restaurants.jsonl" in refused.err) == (2, True)
+
+
+def test_a_folder_that_is_no_dataset_is_named_with_the_missing_file(tmp_path: Path) -> None:
+    folder = tmp_path / "philly_cafes"
+
+    def refuse(path: Path) -> str:
+        refused = formulaseed("validate", path)
+        assert (refused.status, refused.out) == (2, "")
+        return refused.err.splitlines()[-1]
+
+    content = "a folder has requests.jsonl, and contexts.jsonl or both restaurants.jsonl and reviews.jsonl"
+    assert refuse(folder) == f"Error: there is no folder or file `{folder}`; {content}"
+    folder.mkdir()
+    shutil.copy(EXAMPLES / "requests.jsonl", folder)
+    missing = f"Error: {folder} has neither restaurants.jsonl nor contexts.jsonl; add one, or pass --restaurants"
+    assert refuse(folder) == missing
+    assert refuse(folder / "requests.jsonl") == f"Error: pass --restaurants FILE or a folder; {content}"
+    (folder / "requests.jsonl").unlink()
+    shutil.copy(EXAMPLES / "contexts.jsonl", folder)
+    assert refuse(folder) == f"formulaseed: cannot read {folder / 'requests.jsonl'}: No such file or directory"
 
 
 EVIDENCE: dict[str, dict[str, Any]] = {

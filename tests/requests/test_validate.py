@@ -139,16 +139,23 @@ def test_tables_on_a_terminal(files: tuple[Path, Path]) -> None:
 
 
 def test_suggestions_fix(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another."""
-    assert find_suggestions(files) == ["add `dogs`", "leave out `wifi`", "replace `tv` by `kids`"]
+    """A suggestion for a request makes it ok: a condition more, one less, or one in place of another.
+
+    A request that is not ok and has none says so. Explanations end with the same lines.
+    """
+    assert find_suggestions(files) == ["add `dogs`", None, "leave out `wifi`", None, "replace `tv` by `kids`"]
+    explained = [argument for line in LINES[1:3] for argument in ("--explain", line["id"])]
+    assert find_suggestions(files, *explained) == ["add `dogs`", None]
     fixed = [request("R02", "ant", TV, WIFI, DOGS), request("R04", "cow", KIDS), request("R06", "cow", KIDS)]
     again = validate_files((write_lines(tmp_path / "fixed.jsonl", *fixed), files[1]))
     assert again.status == 0, again.out
 
 
-def find_suggestions(files: tuple[Path, Path]) -> list[str]:
-    lines = validate_files(files, "--suggest").out.splitlines()
-    return [line.split("suggestion: ")[1] for line in lines if "suggestion" in line]
+def find_suggestions(files: tuple[Path, Path], *arguments: str) -> list[str | None]:
+    """Return the suggestions of each request in turn; None for one that says that there is none."""
+    lines = [line.strip() for line in validate_files(files, "--suggest", *arguments).out.splitlines()]
+    suggestions = [line for line in lines if "suggestion" in line]
+    return [None if line == "no suggestion found" else line.split("suggestion: ")[1] for line in suggestions]
 
 
 def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> None:
@@ -163,8 +170,16 @@ def test_two_conditions_are_proposed_where_one_does_not_do(tmp_path: Path) -> No
 def test_explain(files: tuple[Path, Path], pytestconfig: pytest.Config) -> None:
     """The tree with the value at every node, for the gold restaurant and the nearest rivals, the nearest first."""
     done = validate_files(files, "--explain", "R02")
-    assert done.status == 1
+    assert done.status == validate_files(files, "--explain", "R01").status == 1, "the status is that of all requests"
     check_text(HERE / "explained.txt", done.out, pytestconfig)
+
+
+def test_without_a_gold_restaurant_no_restaurant_is_a_rival(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """The only match of a structure alone is the right answer."""
+    structure = write_json(tmp_path / "structure.json", LINES[0]["structure"])
+    done = validate_files((structure, files[1]), "--explain", "structure 1")
+    assert (done.status, "rival" in done.out) == (0, False)
+    assert "restaurant: The Ant (ant): satisfied" in done.out.splitlines()
 
 
 def test_every_example_is_explained() -> None:
@@ -195,6 +210,22 @@ def test_conditions(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert [entry["aspects"] for entry in document] == [["dogs"], ["kids"], ["tv"], ["wifi"]]
     ids = {"restaurants": ["ant"], "unknown": ["cow"], "requests": ["R01", "R03"]}
     assert document[0] == {"aspects": ["dogs"], "evidence": DOGS["evidence"], "count": 1, **ids}
+
+
+def test_a_friend_whom_nobody_knows_is_noted(files: tuple[Path, Path], tmp_path: Path) -> None:
+    """Neither a name of the graph, even without friends, nor the user of a review; a similar one is proposed."""
+    people = {"friends": ["Anna", "Ben", "Cleo", "Zoe", "Alice"], "hops": 1}
+    liked = {"aspect": "liked", "evidence": {"kind": "social_rating", "social_filter": people}}
+    review = {"review_id": "v1", "text": "Fine.", "stars": 5, "user": {"name": "Zoe"}}
+    line = {**request("R91", "ant", liked), "group": "G09", "shorthand": "liked"}
+    social = write_json(tmp_path / "social.json", {"friend_graph": {"Ana": ["Ben"], "Cleo": []}})
+    written = (write_lines(files[0], line), write_lines(files[1], {**PLACES[0], "reviews": [review]}))
+    lines = validate_files(written, "--social", social).err.splitlines()
+    assert [line for line in lines if line.startswith("note: nobody")] == [
+        "note: nobody is called `Anna` in the social graph or the reviews; did you mean `Ana`?",
+        "note: nobody is called `Alice` in the social graph or the reviews; there are: `Ana`, `Cleo`, `Ben` and 1 more",
+    ]
+    assert "note: nobody is called `Alice` in the reviews; there are: `Zoe`\n" in validate_files(written).err
 
 
 def test_groups_are_chosen(files: tuple[Path, Path]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import forking
 import pytest
 from formulaseed.testing import plugin
-from helpers import ROOT, SEEDS, formulaseed, write_json
+from helpers import ROOT, SEEDS, formulaseed, write_json, write_lines
 
 pytest_plugins = ["pytester"]
 
@@ -175,6 +175,74 @@ def test_rules_and_requests_are_collected(project: Path) -> None:
     result.assert_outcomes(passed=5)
     (project / "rules.json").write_text('[{"name": "a", "formula": "ram * 2"}]')
     run(project, "rules.json").assert_outcomes(failed=1, skipped=2)
+
+
+ROW: dict[str, Any] = {"extraction": {}, "meta": {}}
+EXPECTED = f"{SEED}::expected-"
+
+
+def write_expected(project: Path, *lines: object, rows: str = "tasks/small/rows.jsonl") -> None:
+    write_lines(
+        project / rows, *({"business_id": name, "context": {}, "rows": [ROW] * len(name)} for name in ("a", "bb"))
+    )
+    write_lines(project / "tasks/small/expected.jsonl", *lines)
+
+
+def test_each_line_of_expected_outputs_is_a_test(project: Path) -> None:
+    """A failure says what is expected, the reason for what is there instead, and the line; a run may name one."""
+    note = {"note": "the panel"}
+    write_expected(
+        project, {"business_id": "a", "output": {"N": 1}}, {"business_id": "bb", "output": {"TWICE": 5}, **note}
+    )
+    assert collect(project, "tasks") == [*SEED_TESTS, f"{EXPECTED}a", f"{EXPECTED}bb"]
+    result = run(project, "-v", "tasks", "-k", "expected")
+    result.assert_outcomes(passed=1, failed=1, deselected=5)
+    result.stdout.fnmatch_lines(["TWICE is 4: *", "expected: TWICE 5", "note: the panel", "*expected.jsonl:2"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    run(project, f"{EXPECTED}a").assert_outcomes(passed=1)
+
+
+def test_the_rows_of_expected_outputs_may_be_elsewhere(project: Path) -> None:
+    """`{name}` stands for the name of the seed's module."""
+    configuration = CONFIGURATION + "formulaseed_rows = data/{name}.jsonl\n"
+    (project / "pytest.ini").write_text(configuration)
+    (project / "data").mkdir()
+    write_expected(project, {"business_id": "a", "output": {"N": 1}}, rows="data/small.jsonl")
+    run(project, f"{EXPECTED}a").assert_outcomes(passed=1)
+    (project / "data/small.jsonl").unlink()
+    result = run(project, f"{EXPECTED}a")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["cannot read *data/small.jsonl: No such file or directory"])
+
+
+def test_faults_of_expected_outputs_fail(project: Path) -> None:
+    """An unknown output and a restaurant without rows fail with the message of `expect`; a seed with errors skips them."""
+    for line, message in (
+        ({"business_id": "a", "output": {"M": 1}}, "*expected.jsonl:1: `output.M` is no output of the seed; *"),
+        ({"business_id": "b", "output": {"N": 1}}, "*expected.jsonl:1: `business_id` 'b' has no rows; *"),
+    ):
+        write_expected(project, line)
+        result = run(project, "tasks", "-k", "expected")
+        result.assert_outcomes(failed=1, deselected=5)
+        result.stdout.fnmatch_lines([message])
+    (project / "tasks/small/expected.jsonl").write_bytes(b"\x1f\x8bx")
+    result = run(project, "tasks")
+    result.stdout.fnmatch_lines(["*cannot read *expected.jsonl*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    write_expected(project, {"business_id": "a", "output": {"N": 1}})
+    write_json(project / SEED, small_seed(output=["TWICE", "M"]))
+    run(project, "tasks", "-k", "expected").assert_outcomes(skipped=1, deselected=5)
+
+
+def test_a_restaurant_that_fails_is_a_failure(project: Path) -> None:
+    write_json(
+        project / SEED,
+        small_seed(compute=[{"name": "N", "op": "count"}, {"name": "TWICE", "op": "expr", "expr": "2 / (N - 1)"}]),
+    )
+    write_expected(project, {"business_id": "a", "output": {"N": 1}})
+    result = run(project, "tasks", "-k", "expected")
+    result.assert_outcomes(failed=1, deselected=5)
+    result.stdout.fnmatch_lines(["*rows.jsonl:1: a: TWICE: division_by_zero: *"])
 
 
 def test_the_fixture_loads_seeds_and_modules(project: Path) -> None:

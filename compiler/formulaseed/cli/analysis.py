@@ -1,7 +1,8 @@
-"""Define the commands that analyse a policy: `diff`, `sensitivity`, `cover` and `graph`."""
+"""Define the commands that analyse a policy: `diff`, `expect`, `sensitivity`, `cover` and `graph`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +21,8 @@ from formulaseed.cli.output import (
 )
 from formulaseed.compare.cover import Coverage, measure_coverage
 from formulaseed.compare.diff import Check, Difference, compare_seeds
+from formulaseed.compare.expect import ExpectedOutputs
+from formulaseed.compare.expect import expect as compare_expected
 from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
@@ -32,10 +35,13 @@ _form_option = click.option(
     "--format", "form", type=click.Choice(["text", "markdown", "html", "json"]), default="text", show_default=True,
     help="How to print it.",
 )  # fmt: skip
+_expected_option = click.option(
+    "--expected", help="Expected outputs, as `expect` takes them: changes that break one are marked."
+)
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
-def _print(document: Difference | Sensitivity | Coverage, form: str) -> None:
+def _print(document: Difference | ExpectedOutputs | Sensitivity | Coverage, form: str) -> None:
     """Print the result of a command on standard output in the format `form`: text, markdown, json or html."""
     if form == "json":
         emit_json(document.json)
@@ -67,6 +73,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 @click.option("--param-old", "params_old", multiple=True, metavar="NAME=VALUE", help="Give the old seed a parameter.")
 @click.option("--param-new", "params_new", multiple=True, metavar="NAME=VALUE", help="Give the new seed a parameter.")
 @_output_option
+@_expected_option
 @click.option(
     "--fail-on",
     "checks",
@@ -83,6 +90,7 @@ def diff(
     params_old: tuple[str, ...],
     params_new: tuple[str, ...],
     output: str | None,
+    expected: str | None,
     checks: tuple[Check, ...],
     form: str,
     duplicates: Duplicates,
@@ -95,6 +103,8 @@ def diff(
     """
     if new_rows is not None and rows is None:
         raise click.UsageError("--new-rows goes with --rows")
+    if expected is not None and rows is None:
+        raise click.UsageError("--expected goes with --rows")
     if rows == new_rows == "-":
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
     if "verdicts" in checks and rows is None:
@@ -111,10 +121,36 @@ def diff(
             output=output,
             failures=failures,
             duplicates=duplicates,
+            expected=read_lines(expected, "expected") if expected is not None else None,
         )
     _print(difference, form)
     is_refused = any(difference.has_changed(check) for check in checks)
     finish(WRONG if is_refused else failures.status)
+
+
+@click.command("expect")
+@click.argument("seed", metavar="SEED")
+@rows_option(required=True)
+@click.option("--expected", help="Expected outputs, JSON Lines; by default expected.jsonl beside the seed.")
+@duplicates_option
+@param_option
+@_form_option
+def expect(
+    seed: str, rows: str, expected: str | None, duplicates: Duplicates, params: tuple[str, ...], form: str
+) -> None:
+    """Compare the outputs of restaurants with the expected ones: who differs, why, and which verdicts are confused.
+
+    A line of expected outputs has a "business_id", an "output" with values by name, and a "note". Exit status 1 where a
+    restaurant differs, 3 where none does but some restaurants failed: they are listed, and counted.
+    """
+    default = Path(seed).with_name("expected.jsonl")
+    if expected is None and (seed == "-" or not default.is_file()):
+        raise click.UsageError(f"there is no {default} beside the seed; pass --expected FILE")
+    loaded, parameters = _load(seed, params)
+    comparison = compare_expected(loaded, rows, expected or default, parameters=parameters, duplicates=duplicates)
+    with report_failures(comparison.failures) as failures:
+        _print(comparison, form)
+    finish(WRONG if comparison.disagreements else failures.status)
 
 
 @click.command("cover")
@@ -168,6 +204,7 @@ class _Percent(click.ParamType[float]):
 @param_option
 @click.option("--by", type=_Percent(), default="10%", show_default=True, metavar="PERCENT", help="How far to move.")
 @_output_option
+@_expected_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @_form_option
 def sensitivity(
@@ -177,6 +214,7 @@ def sensitivity(
     params: tuple[str, ...],
     by: float,
     output: str | None,
+    expected: str | None,
     quiet: bool,
     form: str,
 ) -> None:
@@ -195,6 +233,7 @@ def sensitivity(
             parameters=parameters,
             failures=failures,
             duplicates=duplicates,
+            expected=read_lines(expected, "expected") if expected is not None else None,
             advance=lambda total, place: bar.advance(lambda: f"of {total:,}: {place}"),
         )
     _print(ranking, form)

@@ -19,7 +19,8 @@ from formulaseed.documents import FormulaSeed, compile_seed, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
-from formulaseed.explanation.text import build_brief_blocks, build_title
+from formulaseed.explanation.summary import build_summary_blocks
+from formulaseed.explanation.text import build_title
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.recorded import RecordedExtractor
 from formulaseed.pages.text import as_text
@@ -64,7 +65,7 @@ def demo(name: str, out: str) -> None:
     show(_format_table(explanations))
     nearest = min((e for e in explanations if e.changes), key=lambda explanation: explanation.changes[0].number)
     show(f"\n4. Why {build_title(nearest).text}\n")
-    show("\n".join(f"   {line}" for line in as_text(build_brief_blocks(nearest)).splitlines()))
+    show("\n".join(f"   {line}" for line in as_text(build_summary_blocks(nearest)).splitlines()))
     folder = Path(out)
     EXAMPLES["g1a_v2"].copy(folder)
     replace_file(folder / "report.html", page)

@@ -23,7 +23,7 @@ class Example(NamedTuple):
         """Write the example's files below `folder`; existing files are replaced."""
         for path, source in self.sources(folder).items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, source.read_text(encoding="utf-8"))
+            replace_file(path, source.read_bytes())
 
     def sources(self, folder: Path) -> dict[Path, Path]:
         """Return the file of the package for each path that the example has below `folder`."""
@@ -65,7 +65,7 @@ EXAMPLES = {
         ),
     ),
     "formulas": Example(
-        ("examples/rules.json", "examples/formula_reference.json"),
+        ("examples/rules.json", "examples/formula_reference.json", "examples/listing*"),
         (
             'formulaseed formula "cpu.cpu_mark_mult / 1000 * 8.0" --reference examples/formula_reference.json',
             'formulaseed formula "(cpu.cpu_mark_multi or 0) / 1000 * 8.0" --reference examples/formula_reference.json'

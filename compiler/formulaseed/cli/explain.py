@@ -47,19 +47,21 @@ _shared_options = add_options(
 @click.argument("seed", metavar="SEED|MODULE")
 @_shared_options
 @click.option("--id", "business_id", help="The restaurant; needed where there are several.")
+@click.option("--steps", "with_steps", is_flag=True, help="In text, show the computation and the reviews as well.")
 @click.option("--format", "form", type=click.Choice(["text", "markdown", "html", "json"]),
               help="How to write it: as --out ends (.txt, .md, .html, .json), or text.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False), help="Where to write it; else it is printed.")
-def explain(business_id: str | None, form: str | None, out: str | None, **shared: Any) -> None:
+def explain(business_id: str | None, with_steps: bool, form: str | None, out: str | None, **shared: Any) -> None:
     """Explain why a restaurant got its verdict, and what would change it.
 
-    The verdict first, and the rule that gave it; the steps behind it with their values; the reviews behind those, with the
-    words that they rest on where the rows hold texts (`extract --with-text`). Exit status 3 where the restaurant failed.
+    The verdict first, its score as a sum of reasons that cite reviews, and what would lead to another verdict. --steps adds
+    the steps behind it with their values, and the reviews behind those. Quotes need rows with texts (`extract --with-text`).
+    Exit status 3 where the restaurant failed.
     """
     form = choose_format(form, out, _SUFFIXES, "text")
     with _open_explanations(lambda lines: _select_line(lines, business_id), **shared) as (_, explanations, failures):
         for explanation in explanations:
-            write_out(getattr(explanation, form), out)
+            write_out(getattr(explanation, "steps_text" if with_steps and form == "text" else form), out)
     finish(failures.status)
 
 

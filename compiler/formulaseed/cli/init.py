@@ -53,7 +53,7 @@ def init(folder: str, example: str | None) -> None:
         raise UnreadableError(f"cannot write {', '.join(existing[:3])}: it exists already; nothing is written")
     for path, source in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, source.read_text(encoding="utf-8"))
+        replace_file(path, source.read_bytes())
         say(str(path))
     for seed in sorted(path for path in files if path.name == "seed.json"):
         module = root / "generated" / f"{seed.parent.name}.py"

@@ -27,6 +27,7 @@ _SECTIONS = {
         "fmt": "Format seeds.",
         "compile": "Compile seeds to Python modules.",
         "diff": "Compare two seeds, and what they make of the same restaurants.",
+        "expect": "Compare the outputs of restaurants with the expected ones.",
         "migrate": "Rewrite a v1 seed as a v2 seed.",
     },
     "Running": {
@@ -65,7 +66,7 @@ _COMMANDS = [name for section in _SECTIONS.values() for name in section]
 _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
-    **dict.fromkeys(("diff", "sensitivity", "cover", "graph"), "analysis"),
+    **dict.fromkeys(("diff", "expect", "sensitivity", "cover", "graph"), "analysis"),
     "report": "explain",
     "rule": "check",
     "formula": "reference",
@@ -75,7 +76,7 @@ _MODULES = {
 _NON_FILE_ARGUMENTS = ("TEXT", "CODE")
 _FILE_OPTIONS = (
     "FILE", "OUT", "ROWS", "NEW_ROWS", "CONTEXTS", "EXTRACTIONS", "RESTAURANTS", "REVIEWS", "JUDGEMENTS", "SOCIAL", "MATRIX",
-    "SCHEMA",
+    "SCHEMA", "EXPECTED",
 )  # fmt: skip
 _MAX_NAMED_COMMANDS = 3  # a message names at most 3 commands that have an option
 

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import click
 
 from formulaseed.api import requests_evaluator
+from formulaseed.cli.gaps import list_gaps
 from formulaseed.cli.options import benchmark_option, check_suffix, duplicates_option
 from formulaseed.cli.output import finish, is_terminal, report_failures, report_warnings, say, show_progress
 from formulaseed.cli.results import check_lines
@@ -27,10 +28,9 @@ from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.diagnostics.render import render_text
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import read_requests
-from formulaseed.ir.attributes import _attribute_at_path
 from formulaseed.requests.explain import describe_values, explain_status, suggest_changes
 from formulaseed.requests.groups import GROUPS
-from formulaseed.requests.model import InvalidRequest, ItemMeta, Line, Sentiment
+from formulaseed.requests.model import InvalidRequest, Line, Request
 from formulaseed.requests.validate import (
     EvidenceCache,
     RequestResult,
@@ -45,6 +45,7 @@ _COLORS = {"ok": "green", "multi_match": "yellow", "no_match": "red", "gold_not_
 _LIST_WIDTH = 80  # columns of a list of requests; a table, with a column for the reasons, needs a wider terminal
 _MAX_ID_WIDTH = 16
 _STATUS_WIDTH = 14
+_FOLDER_CONTENT = "a folder has requests.jsonl, and contexts.jsonl or both restaurants.jsonl and reviews.jsonl"
 
 
 @click.command("validate")
@@ -86,8 +87,14 @@ def validate(
         out = out or str(folder / "groundtruth.jsonl")
         conditions = conditions or str(folder / "condition_matrix.json")
         data |= {name: data[name] or path for name, path in _find_data(folder).items()}
+        if data["restaurants"] is None:
+            raise click.UsageError(
+                f"{folder} has neither restaurants.jsonl nor contexts.jsonl; add one, or pass --restaurants"
+            )
     if data["restaurants"] is None:
-        raise click.UsageError("pass --restaurants FILE, or a folder with requests.jsonl and restaurants.jsonl")
+        if requests != "-" and not Path(requests).exists():
+            raise click.UsageError(f"there is no folder or file `{requests}`; {_FOLDER_CONTENT}")
+        raise click.UsageError(f"pass --restaurants FILE or a folder; {_FOLDER_CONTENT}")
     analysis = read_requests(requests, benchmark=benchmark)
     report_warnings(analysis)
     lines = select_groups(analysis.parsed or (), _parse_groups(groups))
@@ -108,11 +115,11 @@ def validate(
         outputs.write(results, values, cache)
         if explained_positions:
             pairs = [(lines[position], results[position]) for position in explained_positions]
-            for line in _explain_requests(pairs, cache, analysis.diagnostics):
+            for line in _explain_requests(pairs, cache, analysis.diagnostics, suggest):
                 say(line, err=outputs.use_stdout)
         else:
             _report(lines, results, cache, on_error=outputs.use_stdout, suggest=suggest)
-        for note in _list_gaps(cache):
+        for note in list_gaps(cache):
             say(f"note: {note}", err=True)
     is_fine = all(result.status == "ok" for result in results)
     finish(failures.status or (FINE if is_fine else WRONG))
@@ -204,9 +211,12 @@ def _find_requests(ids: Sequence[str], lines: Sequence[Line]) -> list[int]:
 
 
 def _explain_requests(
-    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic]
+    pairs: Sequence[tuple[Line, RequestResult]], cache: EvidenceCache, diagnostics: Sequence[Diagnostic], suggest: bool
 ) -> Iterator[str]:
-    """Yield the lines that explain each request: its tree with values, or the diagnostics of an invalid request."""
+    """Yield the lines that explain each request: its tree with values, or the diagnostics of an invalid request.
+
+    With `suggest` the changes that would make a valid request `ok` follow its tree.
+    """
     for request, result in pairs:
         yield f"{request.id}  {request.group or 'no known group'}  {request.scenario or ''}: {result.status}"
         if isinstance(request, InvalidRequest):
@@ -215,44 +225,20 @@ def _explain_requests(
         else:
             yield f"  {request.shorthand}"
             yield from describe_values(request, cache)
+            if suggest:
+                yield from _list_suggestions(request, result, cache)
             yield ""
 
 
-# --- notes about the input
-
-
-def _list_gaps(cache: EvidenceCache) -> Iterator[str]:
-    """Yield notes about input that conditions need and that is missing, and about structures without a gold restaurant."""
-    social = [c for c in cache.conditions.values() if getattr(c.evidence, "social_filter", None) is not None]
-    if social and not cache.dataset.has_graph:
-        yield f"{number_of(len(social), 'condition')} with a social filter and no --social: only those named count"
-    bare = [request for request in cache.requests if request.gold_restaurant is None]
-    if bare:
-        yield f"{number_of(len(bare), 'structure')} without a gold restaurant: `ok` says that exactly one restaurant matches"
-    judged = [c for c in cache.conditions.values() if isinstance(c.evidence, Sentiment)]
-    if judged and cache.dataset.background.judgements is None:
-        yield f"{number_of(len(judged), 'condition')} on judgements and no --judgements: they are unknown"
-    yield from _note_missing_attributes(cache)
-
-
-def _note_missing_attributes(cache: EvidenceCache) -> Iterator[str]:
-    """Yield a note for each attribute that conditions test and no restaurant has, with similar attributes."""
-    businesses = [candidate.business for candidate in cache.dataset.candidates.values()]
-    for path in dict.fromkeys(e.path for e in cache.conditions if isinstance(e, ItemMeta)):
-        if businesses and all(_attribute_at_path(business, path) is None for business in businesses):
-            siblings = _find_sibling_keys(path, businesses)
-            yield f"no restaurant has `{'.'.join(path)}`; {did_you_mean(path[-1], siblings, noun='there are')}"
-
-
-def _find_sibling_keys(path: Sequence[str], businesses: Iterable[Any]) -> list[str]:
-    """Return the keys that restaurants have in the object that would contain the attribute at `path`."""
-    parents = businesses
-    if len(path) > 1:
-        parents = (_attribute_at_path(business, tuple(path[:-1])) for business in businesses)
-    return list({key: None for parent in parents if isinstance(parent, dict) for key in parent})
-
-
 # --- the report
+
+
+def _list_suggestions(request: Request, result: RequestResult, cache: EvidenceCache) -> list[str]:
+    """Return a note for each change that would make the request `ok`, or one that there is none; empty if it is `ok`."""
+    if result.status == "ok":
+        return []
+    changes = [f"suggestion: {change}" for change in suggest_changes(request, result, cache)]
+    return changes or ["no suggestion found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +263,7 @@ class ReportedRequest:
         else:
             notes = list(explain_status(line, result, cache))
             if suggest:
-                notes += [f"suggestion: {change}" for change in suggest_changes(line, result, cache)]
+                notes += _list_suggestions(line, result, cache)
         return cls(line.id or f"line {line.line}", result.status, line.scenario or "", gold, tuple(notes))
 
     @property

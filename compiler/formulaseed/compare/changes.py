@@ -40,6 +40,7 @@ _DECLARATION_NAMES = {SymbolKind.PARAMETER: "parameter", SymbolKind.EXTRACTION: 
 _MAX_CHANGED_LINES = 40  # of one change on a page, before and after each
 _COSMETIC_ATTRIBUTES = ("task_name", "version", "description")
 _DESCRIPTION_PREFIX = "description "  # of the line of `_format_declaration` with the description
+_WORD_PREFIXES = ("label ", "unit ")  # of its lines with words for people, which no model reads
 _COSMETIC_KEYS = ("allow", "properties", "$schema")
 """Keys of a seed file that change neither values nor answers."""
 
@@ -303,13 +304,13 @@ def _find_users(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
 def _choose_declaration_category(kind: SymbolKind, affects: _TextLines, lines: _TextLines) -> Category:
     """Return the category of a changed declaration, given the steps that it affects and the lines that differ.
 
-    A change of an extraction field changes what is extracted. Otherwise a change is cosmetic if no step uses the
-    declaration or only the description differs.
+    A change of an extraction field changes what is extracted, unless only words for people differ. Otherwise a change
+    is cosmetic if no step uses the declaration or only the words and the description differ.
     """
-    if kind is SymbolKind.EXTRACTION:
+    if kind is SymbolKind.EXTRACTION and not all(line.startswith(_WORD_PREFIXES) for line in lines):
         return "extraction"
-    is_description = all(line.startswith(_DESCRIPTION_PREFIX) for line in lines)
-    return "values" if affects and not is_description else "cosmetic"
+    is_prose = all(line.startswith((_DESCRIPTION_PREFIX, *_WORD_PREFIXES)) for line in lines)
+    return "values" if affects and not is_prose else "cosmetic"
 
 
 def _choose_kind(before: _TextLines, after: _TextLines) -> Kind:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
+from formulaseed.compare.expect import read_expectations
 from formulaseed.compare.outcomes import Outcomes, Setting, compare_outcomes
 from formulaseed.compare.pairing import pair_programs
 from formulaseed.data.arguments import validate_arguments
@@ -150,6 +151,7 @@ def diff(
     parameters_new: ParameterValues = None,
     output: str | None = None,
     duplicates: Duplicates = "fail",
+    expected: Lines | None = None,
 ) -> Difference:
     """Compare two seeds, or two settings of one; with `rows`, also compare the results of the restaurants.
 
@@ -157,11 +159,15 @@ def diff(
     that ask different questions have rows of their own: `new_rows` are those of the new seed, by default the same ones.
     `output` is the verdict; by default the last output that rules choose from strings or booleans. With `duplicates="first"`
     the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails. Restaurants that fail are
-    in `outcomes.failures`. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be opened, an
-    unknown output, a parameter that is unknown or out of bounds, `new_rows` without `rows`, and if no restaurant can be read.
+    in `outcomes.failures`. `expected` are lines as `expect` takes them, with the old seed's outputs: a restaurant that has them
+    with the old seed only is marked. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be
+    opened, an unknown output, a parameter that is unknown or out of bounds, `new_rows` or `expected` without `rows`, an invalid
+    line of `expected`, and if no restaurant can be read.
     """
     if new_rows is not None and rows is None:
         raise DataError("`new_rows` goes with `rows`")
+    if expected is not None and rows is None:
+        raise DataError("`expected` goes with `rows`")
     failures = Failures()
     difference = compare_seeds(
         load_seed(old),
@@ -172,6 +178,7 @@ def diff(
         output=output,
         failures=failures,
         duplicates=duplicates,
+        expected=open_lines(expected, "expected") if expected is not None else None,
     )
     if difference.outcomes is not None:
         failures.require_restaurants(difference.outcomes.restaurant_count)
@@ -188,14 +195,17 @@ def compare_seeds(
     output: str | None,
     failures: Failures,
     duplicates: Duplicates,
+    expected: Iterable[InputLine] | None = None,
 ) -> Difference:
     """Compare two loaded seeds as `diff` does, and add the restaurants and lines that fail to `failures`.
 
     `lines` are rows, None to compare only the seeds; `new_lines` are the rows of the new seed, None if both seeds use `lines`.
-    `parameters` are those of the old and of the new seed. Raises `DataError` for an unknown output and a wrong parameter.
+    `parameters` are those of the old and of the new seed. `expected` are lines of the old seed's outputs; None to expect
+    nothing. Raises `DataError` for an unknown output, a wrong parameter and an invalid line of `expected`.
     """
     changes = find_changes(old, new)
     pairing = pair_programs(old.program, new.program, changes.new_names, output)
+    expectations = read_expectations(expected, old.program)
     outcomes = None
     if lines is not None:
         settings = (
@@ -206,7 +216,7 @@ def compare_seeds(
             setting.evaluator.provenance(
                 setting.parameters
             )  # raises for a wrong parameter, once, not for each restaurant
-        outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates)
+        outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates, expectations)
     return Difference(_describe_seed(old, parameters[0]), _describe_seed(new, parameters[1]), changes, outcomes)
 
 

@@ -11,7 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from formulaseed.compare.pairing import Pairing, compute_change, format_verdict, is_same
+from formulaseed.compare.effects import RestaurantChange
+from formulaseed.compare.expect import Expectations, require_lines
+from formulaseed.compare.pairing import (
+    Pairing,
+    Verdicts,
+    build_matrix_table,
+    compute_change,
+    format_verdict,
+    format_verdict_cell,
+    is_same,
+)
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine
 from formulaseed.data.results import Failures
@@ -28,8 +38,6 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_RESTAURANTS = 20
 _NO_ROWS = "(extraction)"
 _NOT_EVALUATED = "(data)"
-Verdicts = tuple[str | None, str | None]
-"""The verdict of a restaurant with the old seed and with the new one; None if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,48 +50,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class RestaurantChange:
-    """The results of one restaurant with the old seed and with the new one.
-
-    `outputs` maps each output to its two values; it is empty if the restaurant fails with either seed. `changed` names the
-    outputs whose values differ. `diverges_at` is the first step, in the new seed's order, that has another value and on which
-    a changed output depends through such steps. It is the failing step if the restaurant fails at different steps.
-    """
-
-    business_id: str
-    name: str
-    verdicts: Verdicts
-    outputs: Mapping[str, tuple[Value, Value]]
-    changed: tuple[str, ...]
-    diverges_at: str
-
-    @property
-    def is_different(self) -> bool:
-        """True if an output differs, or if the restaurant fails with one seed only."""
-        return bool(self.changed) or self.verdicts[0] != self.verdicts[1]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "business_id": self.business_id,
-            "name": self.name,
-            "verdict": _name_pair(self.verdicts),
-            "outputs": {name: _name_pair(self.outputs[name]) for name in self.changed},
-            "diverges_at": self.diverges_at,
-        }
-
-
-def _name_pair(pair: tuple[Any, Any]) -> dict[str, Any]:
-    """Return a pair as an object with the keys `old` and `new`."""
-    return {"old": pair[0], "new": pair[1]}
-
-
-@dataclass(frozen=True, slots=True)
 class Outcomes:
     """The results of all restaurants with two seeds.
 
     `matrix` counts restaurants by their two verdicts, failures included. `changes` are the restaurants whose results differ.
-    `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own.
+    `failures` has the restaurants and lines that failed. `extracted_twice` is True if each seed has rows of its own. `broken`
+    maps restaurants to the outputs that have the expected value with the old seed only; None if nothing is expected.
     """
 
     pairing: Pairing
@@ -91,6 +63,7 @@ class Outcomes:
     changes: tuple[RestaurantChange, ...]
     failures: Failures
     extracted_twice: bool = False
+    broken: Mapping[str, list[str]] | None = None
 
     @property
     def restaurant_count(self) -> int:
@@ -142,6 +115,7 @@ class Outcomes:
             "extracted_twice": self.extracted_twice,
             "verdict": self.pairing.verdict,
             "matrix": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.matrix.items()],
+            "broken": self.broken,
             "diverging": dict(self.count_divergences().most_common()),
             "differing": [change.to_json() for change in self.rank_changes()],
             "failures": self.failures.lines,
@@ -159,18 +133,12 @@ class Outcomes:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
             yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
-            yield self._build_matrix_table()
+            yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
+        if self.broken is not None:
+            yield sentence(f"Expectations are broken for {number_of(len(self.broken), 'restaurant')}.")
         rows = tuple(map(self._build_number_row, self._find_changed_numbers()))
         if rows:
             yield Table(("output", "restaurants", "mean change", "largest rise", "largest fall"), rows)
-
-    def _build_matrix_table(self) -> Table:
-        """Return the matrix as a table: a row for each old verdict, a column for each new one, failures last."""
-        occurring = {verdict for verdicts in self.matrix for verdict in verdicts}
-        known = sorted(verdict for verdict in occurring if verdict is not None)
-        order = [v for v in dict.fromkeys((*self.pairing.possible_verdicts, *known, None)) if v in occurring]
-        rows = [[_format_verdict_cell(old), *(str(self.matrix.get((old, new), 0)) for new in order)] for old in order]
-        return Table(("before \\ after", *map(_format_verdict_cell, order)), rows)
 
     def _build_number_row(self, output: str) -> tuple[str, ...]:
         """Return the row of a numeric output: the number of changed values, mean change, largest rise and fall.
@@ -209,22 +177,21 @@ class Outcomes:
             columns += ["verdict before", "verdict after"]
         if score is not None:
             columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
+        if self.broken is not None:
+            columns.append("breaks")
         rows = []
         for change in changes[:_MAX_LISTED_RESTAURANTS]:
             row: list[str] = [InlineCode(change.business_id)]
             if self.pairing.verdict is not None:
-                row += map(_format_verdict_cell, change.verdicts)
+                row += map(format_verdict_cell, change.verdicts)
             if score is not None:
                 row += _build_score_cells(change, score)
+            if self.broken is not None:
+                row.append(InlineCode(", ".join(self.broken.get(change.business_id, ()))))
             rows.append([*row, InlineCode(change.diverges_at)])
         yield Table((*columns, "first step that differs"), rows)
         steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
         yield Table(("first step that differs", "restaurants"), steps)
-
-
-def _format_verdict_cell(verdict: str | None) -> str:
-    """Return the cell of a verdict; None is that of a restaurant that failed."""
-    return "(failed)" if verdict is None else InlineCode(verdict)
 
 
 def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
@@ -268,15 +235,19 @@ def compare_outcomes(
     failures: Failures,
     new_lines: Iterable[InputLine] | None,
     duplicates: Duplicates,
+    expectations: Expectations,
 ) -> Outcomes:
     """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
 
     Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. A restaurant with rows for one seed only fails with the other seed.
+    `lines`. A restaurant with rows for one seed only fails with the other seed. `expectations` are of the old seed's outputs.
     """
+    broken: dict[str, list[str]] = {}
     matrix: Counter[Verdicts] = Counter()
     changes: list[RestaurantChange] = []
-    for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
+    for before, after in _pair_restaurants(
+        old, new, require_lines(lines, expectations), new_lines, failures, duplicates
+    ):
         restaurant = before or after
         assert restaurant is not None  # every pair has rows for at least one seed
         old_steps = _evaluate_restaurant(old, before)
@@ -286,7 +257,17 @@ def compare_outcomes(
         matrix[change.verdicts] += 1
         if change.is_different:
             changes.append(change)
-    return Outcomes(pairing, dict(matrix), tuple(changes), failures, new_lines is not None)
+        if change.business_id in expectations:
+            values = new_steps.values
+            renamed = (
+                None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
+            )
+            outputs = expectations[change.business_id].find_broken(old_steps.values, renamed)
+            if outputs:
+                broken[change.business_id] = outputs
+    return Outcomes(
+        pairing, dict(matrix), tuple(changes), failures, new_lines is not None, broken if expectations else None
+    )
 
 
 def _pair_restaurants(

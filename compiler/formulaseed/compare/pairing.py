@@ -1,6 +1,6 @@
 """Pairs the steps and outputs of two programs, and compares their values.
 
-`diff` and `sensitivity` share the comparison of values, the order of numeric outputs, and the text of a verdict.
+`diff`, `sensitivity` and `expect` share the comparison of values, the order of numeric outputs, and the text of verdicts.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_symbols
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.blocks import InlineCode, Table
 from formulaseed.pages.values import format_plain, is_number
 
 _RELATIVE_TOLERANCE = 1e-12  # adding the same numbers in another order changes a sum by about as much
 _NO_VERDICT = "evaluated"
+Verdicts = tuple[str | None, str | None]
+"""The verdicts of a restaurant before and after, or expected and actual; None if it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,25 @@ def format_verdict(values: Mapping[str, Value] | None, verdict: str | None) -> s
     if values is None:
         return None
     return format_plain(values[verdict]) if verdict is not None else _NO_VERDICT
+
+
+def format_verdict_cell(verdict: str | None) -> str:
+    """Return the cell of a verdict; None is that of a restaurant that failed."""
+    return "(failed)" if verdict is None else InlineCode(verdict)
+
+
+def build_matrix_table(corner: str, matrix: Mapping[Verdicts, int], possible_verdicts: Sequence[str]) -> Table:
+    """Return counts by two verdicts as a table: a row for each first verdict, a column for each second one, failures last.
+
+    The verdicts that occur are in the order of `possible_verdicts`; `corner` is the name of the first column.
+    """
+    occurring = {verdict for verdicts in matrix for verdict in verdicts}
+    known = sorted(verdict for verdict in occurring if verdict is not None)
+    order = [verdict for verdict in dict.fromkeys((*possible_verdicts, *known, None)) if verdict in occurring]
+    # nobody expects a failure
+    first_verdicts = order if any(verdict is None for verdict, _ in matrix) else [v for v in order if v is not None]
+    rows = [[format_verdict_cell(old), *(str(matrix.get((old, new), 0)) for new in order)] for old in first_verdicts]
+    return Table((corner, *map(format_verdict_cell, order)), rows)
 
 
 def is_same(old: Value, new: Value) -> bool:

@@ -13,7 +13,9 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
-from formulaseed.compare.pairing import compute_change, format_verdict, is_same, rank_numeric_outputs
+from formulaseed.compare.effects import Variant
+from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
+from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
@@ -34,41 +36,6 @@ from formulaseed.source.text import Source, shorten
 
 _MAX_RANKED = 40
 _SKIPPED_COLUMNS = ("variant", "reason", "place")
-_Outputs = dict[str, Value] | None
-"""The outputs of a restaurant by name; None if it fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """The effect of one number's other `value` on the restaurants.
-
-    `flips` counts the restaurants with another result by their verdicts before and after; None is the verdict of one that
-    fails. `changes` maps each numeric output that moves to its largest change and the `business_id` of that restaurant.
-    """
-
-    value: int | float
-    flips: Mapping[tuple[str | None, str | None], int]
-    changes: Mapping[str, tuple[float, str]]
-
-    @property
-    def flip_count(self) -> int:
-        """The number of restaurants that have another verdict."""
-        return sum(count for pair, count in self.flips.items() if None not in pair)
-
-    @property
-    def failure_count(self) -> int:
-        """The number of restaurants that fail with this value but not with the original one, or the other way round."""
-        return sum(count for pair, count in self.flips.items() if None in pair)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the variant as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {
-            "value": self.value,
-            "flipped": self.flip_count,
-            "failing": self.failure_count,
-            "flips": [{"old": old, "new": new, "restaurants": count} for (old, new), count in self.flips.items()],
-            "changes": {name: {"change": change, "business_id": who} for name, (change, who) in self.changes.items()},
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +69,14 @@ class MovedNumber:
         return sum(variant.failure_count for variant in self.variants)
 
     @property
+    def broken(self) -> set[str]:
+        """The restaurants for which either direction breaks an expectation."""
+        return {name for variant in self.variants for name in variant.broken}
+
+    @property
     def has_effect(self) -> bool:
-        """True if a verdict or a numeric output of a restaurant changes with the number."""
-        return any(variant.flips or variant.changes for variant in self.variants)
+        """True if a verdict, a numeric output or an expected output of a restaurant changes with the number."""
+        return any(variant.flips or variant.changes or variant.broken for variant in self.variants)
 
     def find_largest_change(self, output: str) -> float:
         """Return the largest change of the numeric output `output` with its sign, or 0.0 if the output does not move."""
@@ -136,6 +108,8 @@ class Sensitivity(RenderedDocument):
     verdict: str | None
     score: str | None
     restaurants: int
+    expected: int
+    """The number of restaurants with expected outputs."""
     numbers: tuple[MovedNumber, ...]
     skipped: tuple[tuple[str, str, str], ...]
     failures: Failures
@@ -154,6 +128,7 @@ class Sensitivity(RenderedDocument):
             "verdict": self.verdict,
             "score": self.score,
             "restaurants": self.restaurants,
+            "expected": self.expected,
             "constants": [number.to_json() for number in self.numbers],
             "skipped": [dict(zip(_SKIPPED_COLUMNS, variant, strict=True)) for variant in self.skipped],
             "failures": self.failures.lines,
@@ -167,6 +142,9 @@ class Sensitivity(RenderedDocument):
         effective = [number for number in self.numbers if number.has_effect]
         moved = f"{number_of(len(self.numbers), 'number')} moved by {self.by:.3g}%"
         rest = f"{len(self.numbers) - len(effective)} change nothing"
+        if self.expected:
+            breaking = sum(bool(number.broken) for number in effective)
+            rest = f"{breaking} break an expectation for {number_of(self.expected, 'restaurant')}, {rest}"
         lead = (InlineCode(self.seed), f": {moved} over {number_of(self.restaurants, 'restaurant')}; ")
         if self.verdict is None:
             yield sentence(*lead, f"{rest}; no output is a verdict.")
@@ -185,6 +163,8 @@ class Sensitivity(RenderedDocument):
         """Return the table of `numbers` with their variants; it counts failures only if any number of the policy has some."""
         has_failures = any(number.failure_count for number in self.numbers)
         columns = ["number", "step", "in", "down to", "flips", "up to", "flips"]
+        if self.expected:
+            columns.append("breaks")
         if has_failures:
             columns.append("fail")
         if self.score is not None:
@@ -194,6 +174,8 @@ class Sensitivity(RenderedDocument):
             row = [repr(number.value), InlineCode(number.step), InlineCode(number.enclosing_text)]
             for variant in (number.down, number.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
+            if self.expected:
+                row.append(f"{len(number.broken):,}")
             if has_failures:
                 row.append(f"{number.failure_count:,}")
             if self.score is not None:
@@ -211,14 +193,16 @@ def sensitivity(
     output: str | None = None,
     parameters: Mapping[str, Value] | None = None,
     duplicates: Duplicates = "fail",
+    expected: Lines | None = None,
 ) -> Sensitivity:
     """Move each numeric constant of the steps and each numeric parameter by `by` percent, down and up, one at a time.
 
     Integers move by 1 at least, years that the years of reviews are compared with by 1. `rows` is a path to JSON Lines, the
     objects that they would hold, or a data frame; `extract` makes them of contexts. `output` is the verdict or the number to
     look at. With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the
-    restaurant fails. Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and
-    `DataError` for a file that cannot be opened, an unknown output, a wrong parameter, and if no restaurant can be read.
+    restaurant fails. Restaurants that fail are in the result's `failures`. `expected` are lines as `expect` takes them: numbers
+    that break an expectation are marked. Raises `SeedError` for a seed with errors, and `DataError` for a file that cannot be
+    opened, an unknown output, a wrong parameter, an invalid line of `expected`, and if no restaurant can be read.
     """
     failures = Failures()
     ranking = rank_numbers(
@@ -229,6 +213,7 @@ def sensitivity(
         parameters=parameters,
         failures=failures,
         duplicates=duplicates,
+        expected=open_lines(expected, "expected") if expected is not None else None,
     )
     failures.require_restaurants(ranking.restaurants)
     return ranking
@@ -243,14 +228,18 @@ def rank_numbers(
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     duplicates: Duplicates,
+    expected: Iterable[InputLine] | None = None,
     advance: Callable[[int, str], None] = lambda total, place: None,
 ) -> Sensitivity:
     """Rank the numbers of a loaded seed as `sensitivity` does; add restaurants and lines that fail to `failures`.
 
-    `advance` is called before each variant with the number of all variants, and the place of this one. Raises `DataError` for
-    an unknown output and a wrong parameter.
+    `expected` are lines of expected outputs, None to expect nothing. `advance` is called before each variant with the number of
+    all variants, and the place of this one. Raises `DataError` for an unknown output, a wrong parameter and an invalid
+    expectation.
     """
-    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates)
+    expectations = read_expectations(expected, seed.program)
+    lines = require_lines(lines, expectations)
+    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates, expectations)
     movable_numbers = [*_find_movable_constants(seed, baseline), *_find_movable_parameters(seed, baseline)]
     numbers: list[MovedNumber] = []
     skipped: dict[tuple[str, str, str], None] = {}
@@ -279,6 +268,7 @@ def rank_numbers(
         verdict=baseline.verdict,
         score=score,
         restaurants=len(baseline.restaurants),
+        expected=len(expectations),
         numbers=tuple(numbers),
         skipped=tuple(skipped),
         failures=failures,
@@ -337,7 +327,7 @@ class _BaselineRestaurant:
     business_id: str
     rows: Any
     context: Any
-    outputs: _Outputs
+    outputs: Outputs
 
 
 class _Baseline:
@@ -355,7 +345,9 @@ class _Baseline:
         parameters: dict[str, Value],
         failures: Failures,
         duplicates: Duplicates,
+        expectations: Expectations,
     ) -> None:
+        self.expectations = expectations
         verdict = choose_verdict(seed.program, output)
         self.evaluator = compile_evaluator(seed)
         self.parameters = parameters
@@ -372,14 +364,18 @@ class _Baseline:
 
     def evaluate(self, value: int | float, module: GeneratedModule, arguments: tuple[Any, ...]) -> Variant:
         """Evaluate all restaurants with `module` and `arguments`; return the differences as the variant of `value`."""
-        flips: Counter[tuple[str | None, str | None]] = Counter()
+        flips: Counter[Verdicts] = Counter()
         changes: dict[str, tuple[float, str]] = {}
+        broken: list[str] = []
         for restaurant in self.restaurants:
             before = restaurant.outputs
             after = _evaluate_outputs(module, arguments, restaurant.rows, restaurant.context)
             verdicts = format_verdict(before, self.verdict), format_verdict(after, self.verdict)
             if verdicts[0] != verdicts[1]:
                 flips[verdicts] += 1
+            expectation = self.expectations.get(restaurant.business_id)
+            if expectation is not None and expectation.find_broken(before, after):
+                broken.append(restaurant.business_id)
             if before is None or after is None:
                 continue
             for name in self.numeric_outputs:
@@ -387,10 +383,10 @@ class _Baseline:
                 largest, _ = changes.get(name, (0.0, ""))
                 if change is not None and abs(change) > abs(largest) and not is_same(before[name], after[name]):
                     changes[name] = change, restaurant.business_id
-        return Variant(value, dict(flips), changes)
+        return Variant(value, dict(flips), changes, tuple(broken))
 
 
-def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> _Outputs:
+def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> Outputs:
     """Return a restaurant's outputs by name, or None if its evaluation fails."""
     try:
         return dict(zip(module.OUTPUT, module.evaluate(rows, context, *arguments), strict=True))

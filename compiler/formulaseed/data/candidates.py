@@ -58,7 +58,10 @@ def read_dataset(
             failures.add(place, str(restaurant))
             if business_id:
                 unusable[business_id] = f"{place}: {restaurant}"
-    background = Background(values, parse_background(None, graph).friends)
+    # people without friends are in the graph, too
+    friends = {person: frozenset[str]() for person in graph.get("friend_graph", ())}
+    friends |= parse_background(None, graph).friends or {}
+    background = Background(values, friends)
     return Dataset(candidates, unusable, background, social is not None)
 
 

@@ -68,6 +68,8 @@ _DATA_KINDS = (
     FileKind("step", "a step", "put it into `compute`", lambda keys: "op" in keys and "args" not in keys),
     FileKind("rows", "a file of rows", "`formulaseed evaluate SEED --rows {0}` takes it", _any_of("rows")),
     FileKind("results", "a file of results", "pass what they were computed from: a seed, rows or contexts", _is_results),
+    FileKind("expected", "a file of expected outputs", "`formulaseed expect SEED --rows FILE --expected {0}` takes it",
+             lambda keys: keys >= {"business_id", "output"} and "task" not in keys),
     FileKind("contexts", "a file of contexts", "`formulaseed run SEED --contexts {0}` takes it",
              lambda keys: "reviews" in keys and "task" not in keys),
     FileKind("extractions", "a file of recorded extractions",

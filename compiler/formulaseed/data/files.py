@@ -112,12 +112,12 @@ def has_text(path: Path, text: str) -> bool | None:
         raise UnreadableError(f"cannot read {path}: {reason_of(error)}") from None
 
 
-def replace_file(path: Path, text: str, *, through_link: bool = True) -> None:
-    """Write `text` to a file, or replace it, as `open_replacement` does; compressed if its name ends in `.gz`.
+def replace_file(path: Path, content: str | bytes, *, through_link: bool = True) -> None:
+    """Write `content` to a file, or replace it, as `open_replacement` does; compressed if its name ends in `.gz`.
 
     `through_link` is as there. Raises `UnreadableError` if the file cannot be written.
     """
-    data = text.encode()
+    data = content.encode() if isinstance(content, str) else content
     if path.suffix == ".gz":
         import gzip
 

@@ -384,6 +384,16 @@ class StoredAnswerLine(UsageRecord):
     tries: NonNegative
 
 
+class ExpectedLine(Record):
+    """The outputs that a restaurant is expected to have, and a note on who expects them, or why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    business_id: str = Field(min_length=1)
+    output: dict[str, Any] = Field(min_length=1)
+    note: str = ""
+
+
 class SocialGraph(Record):
     """The friends that each person names."""
 

@@ -218,7 +218,7 @@ class Failures:
         return "".join(f"; {number_of(count, 'line')} {state}" for count, state in counts if count)
 
 
-_MAX_VERDICTS = 12
+MAX_VERDICTS = 12
 """An output with more different values is no verdict."""
 
 
@@ -268,7 +268,7 @@ class ResultCounts:
             value = output[name]
             if isinstance(value, str | bool):
                 counts = self._verdicts[name]
-                if len(counts) <= _MAX_VERDICTS:
+                if len(counts) <= MAX_VERDICTS:
                     counts[value if isinstance(value, str) else str(value).lower()] += 1
 
     def progress(self) -> str:
@@ -284,7 +284,7 @@ class ResultCounts:
 
         Outputs with more than 12 different values have no line, nor have errors if there are none.
         """
-        verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= _MAX_VERDICTS]
+        verdicts = [(name, counts) for name, counts in self._verdicts.items() if len(counts) <= MAX_VERDICTS]
         return [
             f"{name}: " + ", ".join(f"{count:,} {value}" for value, count in counts.most_common())
             for name, counts in (*verdicts, ("errors", self._faults))

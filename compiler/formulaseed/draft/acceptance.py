@@ -12,11 +12,12 @@ from typing import Any
 
 from formulaseed.draft.conversion import Part, list_parts
 from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, number_values
+from formulaseed.seed.read.words import WORD_KEYS
 from formulaseed.seed.task_text import Task
 
 Json = Any
 
-_PROSE_KEYS = ("sources", "description", "meaning")
+_PROSE_KEYS = ("sources", "description", "meaning", *WORD_KEYS)
 """The keys of a part whose numbers no seed computes with."""
 
 
@@ -89,11 +90,11 @@ def _cited_sentences(parts: Iterable[Part]) -> set[int]:
 def _computed_numbers(draft: Part) -> set[float]:
     """Return the numbers that a draft computes with, without those that guards and counts need."""
     parts = [draft["reading"], *(part for _, part in list_parts(draft))]
-    return number_values([_strip_prose(part) for part in parts]) - STRUCTURAL_NUMBERS
+    return number_values([remove_keys(part, _PROSE_KEYS) for part in parts]) - STRUCTURAL_NUMBERS
 
 
-def _strip_prose(value: Json) -> Json:
-    """Return a copy of a JSON value without the keys whose values are prose or numbers of sentences."""
+def remove_keys(value: Json, keys: Collection[str]) -> Json:
+    """Return a copy of a JSON value without the entries under `keys`, at any depth."""
     if isinstance(value, dict):
-        return {key: _strip_prose(item) for key, item in value.items() if key not in _PROSE_KEYS}
-    return [_strip_prose(item) for item in value] if isinstance(value, list) else value
+        return {key: remove_keys(item, keys) for key, item in value.items() if key not in keys}
+    return [remove_keys(item, keys) for item in value] if isinstance(value, list) else value

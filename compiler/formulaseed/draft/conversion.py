@@ -137,7 +137,8 @@ class _Conversion:
 
     def declaration(self, kind: str, part: Part) -> Part:
         """Return the JSON of a field, an input or a parameter; a parameter has no name, since it is the value of a key."""
-        declaration = {"type": part["type"], **_drop_empty({key: part.get(key) for key in ("path", "nullable")})}
+        declaration = {**_read_words(part, "label"), "type": part["type"]}
+        declaration |= _drop_empty({key: part.get(key) for key in ("path", "nullable")})
         declaration |= _drop_empty({"description": one_line(part["description"])})
         declaration |= {key: part[key][0] for key in ("minimum", "maximum") if part.get(key)} | self.sources(part)
         if kind == "parameter":
@@ -153,7 +154,7 @@ class _Conversion:
     def step(self, part: Part) -> Part:
         """Return the JSON of a step, without the keys that are empty and not required."""
         operation = OPERATIONS[part["op"]]
-        step: Part = {"name": part["name"], "op": part["op"]}
+        step: Part = {"name": part["name"], **_read_words(part, "label"), "op": part["op"]}
         for key in operation.keys:
             # an answer writes a field as a formula; `field` is preferred if the operation has both keys
             if key.name == "field" and _DOTTED.fullmatch(part["expr"]):
@@ -179,8 +180,8 @@ class _Conversion:
             case "table":
                 return {key.name: self.unique(step, ((entry["key"], entry["value"]) for entry in value))}
             case "rules":
-                rules = [{"when": rule["when"], "then": rule["then"]} for rule in value]
-                return {key.name: [*rules, {"else": part["else"]}]}
+                rules = [{"when": rule["when"], "then": rule["then"], **_read_words(rule, "because")} for rule in value]
+                return {key.name: [*rules, {"else": part["else"], **_read_words(part, "because")}]}
             case _:
                 return {key.name: value}
 
@@ -203,6 +204,11 @@ class _Conversion:
             else:
                 tests[test] = list(values) if test == "in" else values[0]
         return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
+
+
+def _read_words(part: Part, key: str) -> Part:
+    """Return the words for people under `key` as an entry of a seed, on one line; an empty object if there are none."""
+    return _drop_empty({key: one_line(part.get(key, ""))})
 
 
 def _drop_empty(section: Part) -> Part:

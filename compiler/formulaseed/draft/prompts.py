@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from formulaseed import limits
 from formulaseed.draft import wire
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
@@ -60,6 +61,8 @@ def system_prompt(stage: Stage) -> str:
         operators=" ".join(f"`{symbol}`" for symbol in OPERATORS),
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
+        label_characters=limits.LABEL_CHARACTERS,
+        because_characters=limits.BECAUSE_CHARACTERS,
         operations=[
             {"name": spec.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(spec)), "doc": spec.doc}
             for spec in OPERATIONS.values()

@@ -21,6 +21,7 @@ from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 from formulaseed.seed.read.steps import MATCH_MODES
+from formulaseed.seed.read.words import WORD_KEYS
 from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 
 Json = Any
@@ -72,7 +73,7 @@ _BY_KIND: dict[str, Schema] = {
     "number": _BOUND,
     "match": _enum(*MATCH_MODES),
     "table": _list(_object(key=_TEXT, value=_LITERAL)),
-    "rules": _list(_object(when=_TEXT, then=_LITERAL)),
+    "rules": _list(_object(when=_TEXT, then=_LITERAL, because=_TEXT)),
 }
 """The schema of a key's value by the key's kind in the table of operations; a value of any other kind is a string."""
 
@@ -81,19 +82,26 @@ def step_schema() -> Schema:
     """Return the schema of a step: one alternative for all operations that have the same keys with the same schemas."""
     alternatives: dict[str, tuple[Schema, list[str]]] = {}
     for operation_name, operation in OPERATIONS.items():
-        schemas = {"else": _LITERAL, "expr": _TEXT, **{key.name: _choose_value_schema(key) for key in operation.keys}}
+        schemas = {
+            "else": _LITERAL,
+            "because": _TEXT,
+            "expr": _TEXT,
+            **{key.name: _choose_value_schema(key) for key in operation.keys},
+        }
         values = {name: schemas[name] for name in step_keys(operation)}
         alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
     pairs = alternatives.values()
-    return {"anyOf": [_object(name=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]}
+    steps = [_object(name=_TEXT, label=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]
+    return {"anyOf": steps}
 
 
 def step_keys(operation: OperationSpec) -> tuple[str, ...]:
     """Return the keys that a step of an operation has in an answer.
 
-    They differ from a seed's: conditions are only in `where`, a field is a formula in `expr`, and `else` is a key.
+    They differ from a seed's: conditions are only in `where`, a field is a formula in `expr`, and `else` is a key, whose
+    reason is `because`.
     """
-    answer_keys = {"rules": ("rules", "else"), "field": ("expr",)}
+    answer_keys = {"rules": ("rules", "else", "because"), "field": ("expr",)}
     seed_keys = [key.name for key in operation.keys if key.kind != "bare conditions"]
     return tuple(dict.fromkeys(name for key in seed_keys for name in answer_keys.get(key, (key,))))
 
@@ -118,11 +126,19 @@ _DEFINITIONS: dict[str, Schema] = {
     "note": _object(text=_TEXT, sources=_SOURCES),
     "loss": _object(name=_TEXT, why=_TEXT),
     "field": _object(
-        name=_TEXT, type=_TYPE, description=_TEXT, values=_VALUES, default=_ONE_LITERAL, **_BOUNDS, sources=_SOURCES
+        name=_TEXT,
+        label=_TEXT,
+        type=_TYPE,
+        description=_TEXT,
+        values=_VALUES,
+        default=_ONE_LITERAL,
+        **_BOUNDS,
+        sources=_SOURCES,
     ),
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
+        label=_TEXT,
         type=_TYPE,
         values=_VALUES,
         path=_describe(_TEXTS, "Keys to it in the business object, or empty"),
@@ -131,7 +147,13 @@ _DEFINITIONS: dict[str, Schema] = {
         sources=_SOURCES,
     ),
     "parameter": _object(
-        name=_TEXT, type=_enum(*SCALARS), default=_LITERAL, **_BOUNDS, description=_TEXT, sources=_SOURCES
+        name=_TEXT,
+        label=_TEXT,
+        type=_enum(*SCALARS),
+        default=_LITERAL,
+        **_BOUNDS,
+        description=_TEXT,
+        sources=_SOURCES,
     ),
     "reading": _object(
         validity={"type": "boolean"},
@@ -291,7 +313,11 @@ def _convert_schema(schema: Schema) -> CoreSchema:
         case {"type": "array", "items": items}:
             return core_schema.list_schema(_convert_schema(items), strict=True)
         case {"type": "object", "properties": properties}:
-            fields = {name: core_schema.typed_dict_field(_convert_schema(value)) for name, value in properties.items()}
+            # where no schema is enforced, an answer without words for people is still usable
+            fields = {
+                name: core_schema.typed_dict_field(_convert_schema(value), required=name not in WORD_KEYS)
+                for name, value in properties.items()
+            }
             return core_schema.typed_dict_schema(fields, extra_behavior="forbid", strict=True)
         case {"type": kind}:
             return _SCALARS[kind]

@@ -16,14 +16,17 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.editor.fitting import find_accepted, place_at
 from formulaseed.editor.occurrences import Occurrence, find_occurrences, occurrence_at
+from formulaseed.editor.unfinished import find_field, find_keys, find_open_quote, find_operation
 from formulaseed.ir import nodes
+from formulaseed.ir.labels import describe_step, describe_words
 from formulaseed.ir.text import step_text
 from formulaseed.language.ast import is_name
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
-from formulaseed.seed.read.steps import MATCH_MODES
+from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
+from formulaseed.seed.read.words import ADVERSE
 from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source
@@ -34,7 +37,6 @@ _WORD_AFTER = re.compile(r"\$?[\w.]+")
 _TOKEN = re.compile(r"\$?[A-Za-z_][\w.]*")
 _KEY_BEFORE = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*(?:\[(?:\s*"(?:[^"\\]|\\.)*"\s*,)*)?\s*$')
 _FORMULAS = ("expr", "when", "formula", "source", "field")
-_CONDITION_SPACES = ("extraction", "meta", "context")
 _CHECKED_KINDS = ("field", "filter", "function", "parameter", "step")
 """The kinds of completions that are offered only if the checker accepts them."""
 _Declaration = nodes.ExtractionField | nodes.InputField | nodes.Parameter
@@ -64,6 +66,7 @@ _FIXED_VALUES = {
     "op": [Completion(name, "operation", operation.doc) for name, operation in OPERATIONS.items()],
     "match": [Completion(name, "value", description) for name, description in MATCH_MODES.items()],
     "type": [Completion(name, "type") for name in FIELD_TYPES],
+    "adverse": [Completion(name, "value", description) for name, description in ADVERSE.items()],
 }
 """The completions of keys that have the same values in every seed."""
 
@@ -184,7 +187,7 @@ class SeedDocument:
         kind = "filter" if isinstance(step.operation, nodes.Filter) else str(step.ty)
         if step.range and step.ty.is_numeric:
             kind += f", {step.range.low:g} to {step.range.high:g}"
-        return kind, f"`{step_text(step)}`"
+        return kind, _join_paragraphs(describe_words(step), f"`{step_text(step)}`")
 
     def _describe_input(self, name: Occurrence) -> tuple[str, str]:
         """Return the kind and type of a field or parameter, and its description with the values of an enum.
@@ -198,7 +201,7 @@ class SeedDocument:
         description = declaration.description
         if isinstance(declaration, nodes.ExtractionField):
             description += "".join(f"\n- `{value.name}`: {value.description}" for value in declaration.values)
-        return f"{kind}, {declaration.ty}", description
+        return f"{kind}, {declaration.ty}", _join_paragraphs(describe_words(declaration), description)
 
     def _list_declarations(self) -> Iterator[tuple[str, _Declaration]]:
         """Yield each field and parameter with its namespace; nothing without a program."""
@@ -239,7 +242,7 @@ class SeedDocument:
         """
         line_start, _ = self._find_line(offset)
         before = self.text[line_start:offset]
-        quote = _find_open_quote(before)
+        quote = find_open_quote(before)
         if quote is None:
             return []
         head = self.text[: line_start + quote]
@@ -270,7 +273,7 @@ class SeedDocument:
         if key in _FORMULAS:
             end = len(head) + 1 + len(written)
             return [*self._list_names(), *self._complete_functions(end)]
-        return self._complete_enum(key if "." in key else _find_field(key, head))
+        return self._complete_enum(key if "." in key else find_field(key, head))
 
     def _complete_outputs(self, offset: int) -> list[Completion]:
         """Return the steps that are not outputs yet; the output at the offset counts as none, since it is replaced."""
@@ -298,13 +301,13 @@ class SeedDocument:
             yield Completion(f"{space}.{declaration.name}", kind, declaration.description)
         for step in self._steps.values():
             if isinstance(step.operation, nodes.Filter):
-                yield Completion(f"${step.name}", "filter", step_text(step))
+                yield Completion(f"${step.name}", "filter", describe_step(step))
             else:
-                yield Completion(step.name, "step", step_text(step))
+                yield Completion(step.name, "step", describe_step(step))
 
     def _complete_object(self, head: str) -> Iterable[Completion]:
         """Return the keys that the object around the end of `head` may have; names in conditions; none if unknown."""
-        around = _find_keys(head)
+        around = find_keys(head)
         last = (around or [""])[-1]
         if last == "where":
             return [c for c in self._list_names() if c.kind in ("field", "filter") and not c.text.startswith("param.")]
@@ -312,7 +315,7 @@ class SeedDocument:
             names = [name for name in self._list_names() if name.text.startswith(f"{last}.")]
             return [Completion(name.text.removeprefix(f"{last}."), name.kind, name.description) for name in names]
         if last == "compute":
-            operation = OPERATIONS.get(_find_operation(head, self.text[len(head) :]))
+            operation = OPERATIONS.get(find_operation(head, self.text[len(head) :]))
             return _complete_keys(list_step_keys(operation) if operation is not None else ("name", "op"))
         return _complete_keys(_SECTION_KEYS.get(last, ()))
 
@@ -332,69 +335,16 @@ _SECTION_KEYS: dict[str, Sequence[str]] = {
     "compute_dag": [*V1_STEP_KEYS],
     "fields": [*FIELD_KEYS],
     "extraction_fields": [*FIELD_KEYS],
+    "rules": RULE_KEYS,
 }
 """The keys of the objects in a section; those of the seed for an empty string."""
+
+
+def _join_paragraphs(*paragraphs: str) -> str:
+    """Return the paragraphs that are not empty as one text in Markdown."""
+    return "\n\n".join(filter(None, paragraphs))
 
 
 def _complete_keys(names: Iterable[str]) -> list[Completion]:
     """Return a completion for each name of a key."""
     return [Completion(name, "key") for name in names]
-
-
-def _find_open_quote(beginning: str) -> int | None:
-    """Return the offset of the quote of a string open at the end of `beginning`; None if no string is open."""
-    quote: int | None = None
-    is_escaped = False
-    for offset, character in enumerate(beginning):
-        if quote is not None and character == "\\" and not is_escaped:
-            is_escaped = True
-            continue
-        if character == '"' and not is_escaped:
-            quote = offset if quote is None else None
-        is_escaped = False
-    return quote
-
-
-_LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\],:]')
-
-
-def _find_keys(head: str) -> list[str]:
-    """Return the keys of the objects and lists open at the end of `head`, from the outermost, without empty ones."""
-    keys: list[str] = []
-    last = pending = ""
-    for match in _LEXEME.finditer(head):
-        token = match[0]
-        if token[0] == '"':
-            last = token[1:-1]
-        elif token == ":":
-            pending = last
-        elif token in "{[":
-            keys.append(pending)
-            pending = ""
-        elif token in "}]":
-            keys[-1:] = []
-            pending = ""
-        else:
-            pending = ""
-    return [key for key in keys if key]
-
-
-def _find_operation(head: str, tail: str) -> str:
-    """Return the value of `op` in the step that contains the end of `head`, the start of `tail`; empty without one."""
-    step = head[head.rfind("{") :] + tail[: max(tail.find("}"), 0)]
-    operations = re.findall(r'"op"\s*:\s*"(\w+)"', step)
-    return operations[-1] if operations else ""
-
-
-def _find_field(key: str, head: str) -> str:
-    """Return the full name of the field that a condition compares at `key`; just the key if no namespace is known."""
-    around = _find_keys(head)
-    for name in reversed([*around, key]):
-        if "." in name:
-            return name
-    if key in ("in", "!="):
-        key = (around or [""])[-1]
-    for name in reversed(around):
-        if name in _CONDITION_SPACES:
-            return f"{name}.{key}"
-    return key

@@ -13,12 +13,13 @@ from typing import Any
 
 from formulaseed.data.results import Failures, error_record
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.explanation.attribution import AttributionFinder
 from formulaseed.explanation.candidates import Row
 from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Evidence, Failure, Match, Missing, Rule, Step
+from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -28,6 +29,7 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
 from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span, prepare_evaluation
+from formulaseed.ir.labels import label_of
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import SymbolKind
@@ -90,18 +92,21 @@ class Explainer:
         record = EvaluationRecord(self.steps, evaluation)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = find_dependencies(self.hoisted.program, target)
-        finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = [part for part in map(finder.find, reached) if part is not None]
+        evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
+        evidence = [part for part in map(evidence_finder.find, reached) if part is not None]
         lookups = [match for match in map(record.match, reached) if match is not None]
         defaults = _find_default_steps(evidence, lookups)
         verdict: Value = None
         because: list[str] = []
         rules: list[Rule] = []
+        attribution: Attribution | None = None
         if error is None:
             contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
             verdict = evaluation.results.get(target.name)
             because = Reasons(record, {part.step: part for part in evidence}, contributions).explain(target)
             rules = record.rules(target)
+            finder = AttributionFinder(self.dependencies, self.evaluator, rows, context, parameters, lookups)
+            attribution = finder.find(rules)
         return Explanation(
             business_id=business_id,
             name=_restaurant_name(context),
@@ -112,6 +117,7 @@ class Explainer:
             error=error,
             because=because,
             missing=[*_find_missing_fields(reached, evaluation)],
+            attribution=attribution,
             rules=rules,
             steps=[self._describe_step(record, step, defaults) for step in reached],
             lookups=lookups,
@@ -156,6 +162,7 @@ class Explainer:
             with_values = next((rule.condition for rule in record.rules(step) if rule.state == "taken"), None)
         return Step(
             name=step.name,
+            label=label_of(step),
             kind=_step_kind(step),
             value=record.value_of(step.name),
             definition=self._definition(step.name),
@@ -210,6 +217,7 @@ def _explain_failure(
         error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
         because=[],
         missing=[],
+        attribution=None,
         rules=[],
         steps=[],
         lookups=[],

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.explanation.model import ExplanationData
-from formulaseed.explanation.text import build_page_blocks, build_text_blocks, build_title
+from formulaseed.explanation.text import build_page_blocks, build_summary_text_blocks, build_text_blocks, build_title
 from formulaseed.pages.html import as_fragment, as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text
@@ -22,7 +22,12 @@ class Explanation(ExplanationData):
 
     @property
     def text(self) -> str:
-        """The explanation for a terminal."""
+        """The first screen of the explanation, for a terminal: the verdict, its reasons and what would change it."""
+        return as_text(build_summary_text_blocks(self))
+
+    @property
+    def steps_text(self) -> str:
+        """The whole explanation for a terminal, with the computation and the reviews."""
         return as_text(build_text_blocks(self))
 
     @property

@@ -57,6 +57,7 @@ class Rule(_Part):
         description="The formula of the condition; null for the last rule, which holds otherwise."
     )
     result: Value = Field(description="What the step is where the rule is the first that holds.")
+    because: str | None = Field(description="The sentence that the seed has for the rule; null without one.")
     state: State = Field(
         description="Whether it is the first that holds, does not hold, or comes after the first that does."
     )
@@ -67,6 +68,7 @@ class Step(_Part):
     """A step on the way to the verdict, with its value."""
 
     name: str = Field(description="Its name in the seed.")
+    label: str = Field(description="The step in words: its label in the seed or, without one, words from its name.")
     kind: str = Field(description="What kind of operation it is.", json_schema_extra=_list_kinds)
     value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
@@ -181,6 +183,50 @@ class Missing(_Part):
     reviews: int | None = Field(description="How many reviews lack it; null for a field of the restaurant.")
 
 
+class AttributionPart(_Part):
+    """One part of the number that the verdict compares, with what it adds."""
+
+    code: str = Field(
+        description="R1 for the part that changes the number most, R2 for the next, and so on; empty for limits."
+    )
+    label: str = Field(description="The part in words.")
+    change: float = Field(description="What it adds to the number; negative for what it takes away.")
+    source: Literal["reviews", "facts", "limit"] = Field(
+        description="Reviews, facts of the restaurant, or the limits and the rounding of the number."
+    )
+    reviews: list[str] = Field(description="The ids of the reviews.")
+    main_review: str | None = Field(
+        description="The review whose absence alone changes the number most; null for other sources."
+    )
+    steps: list[str] = Field(description="The steps over reviews that count these reviews.")
+    fields: list[str] = Field(description="The fields of the restaurant.")
+
+
+class Attribution(_Part):
+    """The number that the verdict compares, as the sum of a base and of parts."""
+
+    step: str = Field(description="The number that the verdict's rules compare.")
+    label: str = Field(description="The number in words.")
+    unit: str | None = Field(description="Its unit, where the seed has one.")
+    adverse: Literal["higher", "lower"] | None = Field(
+        description="Which values speak against a restaurant; null where the seed does not say."
+    )
+    base: float = Field(description="Its value without all parts, before limits and rounding.")
+    value: float = Field(description="Its value: the base and all changes add up to it.")
+    uncounted: int = Field(description="How many reviews meet no condition of a step over reviews, and are in no part.")
+    parts: list[AttributionPart] = Field(description="Its parts, those that change it most first, the limits last.")
+
+
+class Reason(_Part):
+    """A part that speaks against a restaurant, for a letter or a table."""
+
+    code: str = Field(description="The code of the part.")
+    label: str = Field(description="The part in words.")
+    change: float = Field(description="What it adds to the number.")
+    reviews: list[str] = Field(description="The ids of its reviews.")
+    source: Literal["reviews", "facts"] = Field(description="Reviews, or facts of the restaurant.")
+
+
 class Failure(_Part):
     """Why there is no verdict."""
 
@@ -202,6 +248,9 @@ class ExplanationData(_Part):
     error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
     because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
     missing: list[Missing] = Field(description="The fields that are null and that a step on the way uses.")
+    attribution: Attribution | None = Field(
+        description="The number that the verdict compares, as a sum of parts; null where it compares no single number."
+    )
     rules: list[Rule] = Field(description="The rules of the step that gives the verdict, in their order.")
     steps: list[Step] = Field(description="The verdict's step first, each before those that it uses.")
     lookups: list[Match] = Field(description="What the lookups among the steps found.")
@@ -209,6 +258,20 @@ class ExplanationData(_Part):
     reviews: int = Field(description="How many reviews were extracted.")
     changes: list[Change] = Field(description="What leads to another verdict, the smallest first.")
     run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
+
+    def select_reasons(self, count: int = 4) -> list[Reason]:
+        """Return at most `count` parts that speak against the restaurant, those that change the number most first.
+
+        Without `adverse` in the seed these are the largest parts in both directions. Limits of the number are none.
+        """
+        if self.attribution is None:
+            return []
+        direction = {"higher": 1, "lower": -1, None: 0}[self.attribution.adverse]
+        return [
+            Reason(code=part.code, label=part.label, change=part.change, reviews=part.reviews, source=part.source)
+            for part in self.attribution.parts
+            if part.source != "limit" and part.change * direction >= 0
+        ][:count]
 
     @property
     def not_found(self) -> list[Value]:

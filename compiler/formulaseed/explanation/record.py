@@ -86,7 +86,9 @@ class EvaluationRecord:
         """
         rules: list[Rule] = []
         is_taken = False
-        for condition, branch in list_branches(step):
+        branches = list_branches(step)
+        sentences = step.reasons() if step.rules() else (None,) * len(branches)
+        for (condition, branch), because in zip(branches, sentences, strict=True):
             holds = condition is None or bool(self.value(condition))
             state: State = "taken" if holds else "false"
             if is_taken:
@@ -97,7 +99,8 @@ class EvaluationRecord:
             if condition is not None:
                 text = expression_text(condition)
                 comparisons = [*self._build_comparisons(condition)]
-            rules.append(Rule(condition=text, result=self._branch_value(branch), state=state, comparisons=comparisons))
+            result = self._branch_value(branch)
+            rules.append(Rule(condition=text, result=result, because=because, state=state, comparisons=comparisons))
         return rules
 
     def _branch_value(self, branch: Value | Expr) -> Value:

@@ -9,7 +9,6 @@ from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
     EvidenceWriter,
-    build_card,
     describe_filters,
     describe_missing,
     describe_zeros,
@@ -29,7 +28,7 @@ from formulaseed.explanation.model import (
     Step,
     Value,
 )
-from formulaseed.language.aggregates import AGGREGATES
+from formulaseed.explanation.summary import build_part_items, build_summary_blocks
 from formulaseed.pages.blocks import (
     Badge,
     Block,
@@ -87,26 +86,16 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
     )
 
 
-def build_brief_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield a short explanation: the reasons, the changes of the verdict, and some of the reviews behind it.
-
-    Counts come before other steps. Reviews without a quote, or already listed, are left out, and so is a step over
-    all reviews. Once a step's reviews raise the number above `MAX_LISTED_REVIEWS`, no more are listed.
-    """
-    yield from map(Paragraph, explanation.because)
-    if explanation.changes:
-        yield Items([*_build_change_items(explanation, {})])
-    seen: set[str] = set()
-    for evidence in sorted(explanation.evidence, key=lambda part: not AGGREGATES[part.function].counts):
-        new = [review for review in evidence.reviews if review.quote is not None and review.review_id not in seen]
-        seen.update(review.review_id for review in new)
-        if new and len(new) < explanation.reviews and len(seen) <= MAX_LISTED_REVIEWS:
-            yield Items([ListItem(f"{evidence.step}: {build_card(review, 0).text}") for review in new])
-
-
 def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
     yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
+
+
+def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the first screen for a terminal, which says how to see the rest."""
+    yield Paragraph(build_title(explanation).text)
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation, hint=" More: --steps, --format json.")
 
 
 def build_page_blocks(
@@ -133,20 +122,18 @@ def _build_blocks(
     `shades` is None without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
     """
     yield build_title(explanation, shades)
-    error = explanation.error
-    if error is not None:
-        message = f"{error.kind}: {error.message}"
-        if error.step:
-            message = f"{error.step}: {message}"
-        if error.place:
-            message += f" ({error.place})"
-        yield Paragraph(message, "failure")
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation)
+    if explanation.attribution is not None:
+        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
+        yield Items([*build_part_items(explanation.attribution)])
+    yield Heading("The formulas")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
         yield _build_rules_table(explanation.rules, shades or {})
-    if explanation.rules and error is None:
+    if explanation.rules and explanation.error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
         yield Items([*_build_change_items(explanation, shades or {}), *map(ListItem, _describe_not_found(explanation))])
@@ -155,6 +142,19 @@ def _build_blocks(
         yield Items([*_build_step_items(explanation)])
     yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
     yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
+
+
+def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the failure with its step and its place in the seed; nothing if there is a verdict."""
+    error = explanation.error
+    if error is None:
+        return
+    message = f"{error.kind}: {error.message}"
+    if error.step:
+        message = f"{error.step}: {message}"
+    if error.place:
+        message += f" ({error.place})"
+    yield Paragraph(message, "failure")
 
 
 # --- rules and changes

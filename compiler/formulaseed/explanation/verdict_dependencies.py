@@ -73,7 +73,7 @@ class VerdictDependencies:
         rules choose, and those over reviews.
         """
         compared = used_step_names(self.verdict)
-        unlimited = [find_limited_step(self._steps_by_name[name], self._steps_by_name) for name in compared]
+        unlimited = [find_limited_step(self.steps_by_name[name], self.steps_by_name) for name in compared]
         used = [name for step in unlimited for name in used_step_names(step)]
         chosen = [step.name for step in self.steps[1:] if step.rules()]
         return list(dict.fromkeys([*compared, *used, *chosen, *self.aggregates]))
@@ -88,10 +88,9 @@ class VerdictDependencies:
         times_compared: Counter[str] = Counter()
         for step in self.steps:
             if step is self.verdict or (list_branches(step) and step.ty.base is Base.STRING):
-                times_compared.update(name for name in used_step_names(step) if self._steps_by_name[name].ty.is_numeric)
+                times_compared.update(name for name in used_step_names(step) if self.steps_by_name[name].ty.is_numeric)
         unlimited = (
-            find_limited_step(self._steps_by_name[name], self._steps_by_name)
-            for name, _ in times_compared.most_common()
+            find_limited_step(self.steps_by_name[name], self.steps_by_name) for name, _ in times_compared.most_common()
         )
         return list(dict.fromkeys(step.name for step in unlimited))[:_MAX_DRIVERS]
 
@@ -144,7 +143,8 @@ class VerdictDependencies:
                     pass
 
     @cached_property
-    def _steps_by_name(self) -> dict[str, nodes.Step]:
+    def steps_by_name(self) -> dict[str, nodes.Step]:
+        """The steps of the program by name."""
         return {step.name: step for step in self.program.steps}
 
     @cached_property

@@ -52,20 +52,26 @@ class Const:
 
 @tree_node
 class Case:
-    """Rules in order, each a condition with a value. The value is that of the first condition that is true, or `otherwise`."""
+    """Rules in order, each a condition with a value. The value is that of the first condition that is true, or `otherwise`.
+
+    `because` has for each rule, and last for `else`, a sentence for people, or None.
+    """
 
     rules: tuple[tuple[Expr, Value], ...]
     otherwise: Value
+    because: tuple[str | None, ...]
 
 
 Operation = Filter | Lookup | Formula | Const | Case
+Adverse = Literal["higher", "lower"]
 
 
 @tree_node
 class Step:
     """A step of a program: a filter, or a value. `range` is None unless the value is a number.
 
-    `sources` are the sentences of the policy that the step follows.
+    `sources` are the sentences of the policy that the step follows. `label` and `unit` are words for people, None if the seed
+    has none. `adverse` says of a number whether a higher or a lower value speaks against a restaurant; None if the seed does not.
     """
 
     name: str
@@ -75,6 +81,9 @@ class Step:
     span: Span
     description: str = ""
     sources: tuple[str, ...] = ()
+    label: str | None = None
+    unit: str | None = None
+    adverse: Adverse | None = None
 
     @property
     def aggregate(self) -> typed.Aggregate | None:
@@ -93,7 +102,7 @@ class Step:
                 return (only,)
             case Const():
                 return ()
-            case Case(rules):
+            case Case(rules=rules):
                 return tuple(condition for condition, _ in rules)
 
     def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
@@ -110,6 +119,12 @@ class Step:
             rules.append((rest.condition, rest.then.value))
             rest = rest.otherwise
         return (*rules, (None, rest.value)) if rules and isinstance(rest, typed.Literal) else ()
+
+    def reasons(self) -> tuple[str | None, ...]:
+        """Return the sentence `because` of each of the `rules`, in their order; None for a rule without one."""
+        if isinstance(self.operation, Case):
+            return self.operation.because
+        return (None,) * len(self.rules())
 
     def symbols(self) -> Iterator[Symbol]:
         """Yield every symbol that the step mentions, repeats included."""
@@ -134,7 +149,8 @@ class ExtractionField:
 
     If `evidence` is set, a model also quotes the review; if it is "required", an answer without a quote from the review is
     invalid. If `reason` is set, a model explains the value first. `minimum` and `maximum` bound a number, both inclusive.
-    `hint` is "stars" if the lexical extractor may also read the stars of a review.
+    `hint` is "stars" if the lexical extractor may also read the stars of a review. `label` and `unit` are words for people,
+    None if the seed has none.
     """
 
     name: str
@@ -147,6 +163,8 @@ class ExtractionField:
     maximum: int | float | None = None
     hint: str | None = None
     reason: bool = False
+    label: str | None = None
+    unit: str | None = None
 
 
 @tree_node
@@ -163,7 +181,8 @@ class ReviewedAnswer:
 class InputField:
     """A field of `meta.*` or `context.*`, or a field of a domain, by its full name.
 
-    `path` are the keys that lead to its value in the business object; empty if the key is the name.
+    `path` are the keys that lead to its value in the business object; empty if the key is the name. `label` and `unit` are
+    words for people, None if there are none.
     """
 
     name: str
@@ -171,11 +190,16 @@ class InputField:
     description: str
     values: tuple[EnumValue, ...] = ()
     path: tuple[str, ...] = ()
+    label: str | None = None
+    unit: str | None = None
 
 
 @tree_node
 class Parameter:
-    """A number or other value that callers may set. `minimum` and `maximum` bound a number, both inclusive."""
+    """A number or other value that callers may set. `minimum` and `maximum` bound a number, both inclusive.
+
+    `label` and `unit` are words for people, None if the seed has none.
+    """
 
     name: str
     ty: Type
@@ -183,6 +207,8 @@ class Parameter:
     minimum: int | float | None
     maximum: int | float | None
     description: str
+    label: str | None = None
+    unit: str | None = None
 
 
 @tree_node

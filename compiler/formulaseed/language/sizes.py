@@ -78,7 +78,9 @@ _WITH_FORMULAS = ("examples", "syntax_patterns")
 _ENTRIES = frozenset(("table", "in", "then", "else", "default", "value", "values"))
 """The keys of a step whose contents are values; each value counts as one term."""
 _FILTER_USE = re.compile(r"\$([^\W\d]\w*)")
-_PROSE = frozenset(("name", "op", "description", "use_case", "sources", "allow"))
+_PROSE = frozenset((
+    "name", "op", "description", "use_case", "sources", "allow", "label", "unit", "because", "adverse",
+))  # fmt: skip
 """The keys of a step that are not measured."""
 
 _SECTION_LIMITS = {

@@ -87,24 +87,37 @@ def evaluate_each(
 ) -> tuple[dict[str, Value], dict[str, DataError | EvaluationError]]:
     """Return the value of every formula that has one, and the error of every other, by name.
 
-    `values` are the result of `nest_values`. A formula that uses one without a value has the same error.
+    `values` are the result of `nest_values`. A formula that uses one without a value has the error of the first such
+    one, and its message ends with that one's name.
     """
     results: dict[str, Value] = {}
+    roots: dict[str, DataError | EvaluationError] = {}  # each error without the names of formulas between
     errors: dict[str, DataError | EvaluationError] = {}
     for step, used in zip(program.steps, program.uses().values(), strict=True):
         own = select_steps(program, [step])
+        failed = next((name for name in errors if name in used), None)
+        if failed is not None:
+            roots[step.name] = roots[failed]
+            errors[step.name] = _pass_on(roots[failed], failed)
+            continue
         try:
-            for name in errors.keys() & used:
-                raise errors[name]
             evaluation = prepare_evaluation(own, (), {}, record=_read_record(own, values))
             evaluation.shared |= {Symbol(SymbolKind.STEP, name): results[name] for name in used}
             evaluation.evaluate_step(step)
             results |= evaluation.results
         except DataError as error:
-            errors[step.name] = error
+            roots[step.name] = errors[step.name] = error
         except EvaluationError as error:
-            errors[step.name] = error if error.place else add_place(program, error)
+            roots[step.name] = errors[step.name] = add_place(program, error)
     return results, errors
+
+
+def _pass_on(error: DataError | EvaluationError, name: str) -> DataError | EvaluationError:
+    """Return a copy of an error for a formula that has no value because it uses the formula `name`."""
+    message = f"{error.message}, through `{name}`"
+    if isinstance(error, DataError):
+        return DataError(message, error.where)
+    return EvaluationError(error.step, error.kind, message, error.operands, error.place)
 
 
 def select_steps(program: nodes.Program, steps: Sequence[nodes.Step]) -> nodes.Program:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from formulaseed.requests.functions import reduce_tv as reduce_tv
     from formulaseed.requests.functions import validate_request as validate_request
 
-_FUNCTIONS = ("evaluate_condition", "evaluate_structure", "reduce_tv", "validate_request")
+__all__ = ["evaluate_condition", "evaluate_structure", "reduce_tv", "validate_request"]
 
 
 def __getattr__(name: str) -> Any:
     """Import a function of the requests document at its first use. Raises `AttributeError` for any other name."""
-    if name not in _FUNCTIONS:
+    if name not in __all__:
         raise AttributeError(f"module 'formulaseed.requests' has no attribute {name!r}")
     from formulaseed.requests import functions
 

@@ -2,7 +2,7 @@
 
 In: evidence, for comments in generated modules; or a request with its result and the `EvidenceCache` of its file. Out:
 text for people. The functions of `evaluation` count and select reviews here, too, so that texts agree with values. A rival is
-a restaurant that is not the gold restaurant.
+a restaurant that is not the gold restaurant. A structure alone has no gold restaurant, so texts about it name no rivals.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
     """Yield the tree with the value of every node, for the gold restaurant and its two nearest rivals.
 
     The nearest rivals have the highest value, then the most satisfied conditions. A gold restaurant that is not among
-    the candidates is skipped.
+    the candidates is skipped. Without a gold restaurant, no restaurant is called a rival.
     """
 
     def nearness(business_id: str) -> tuple[int, int]:
@@ -296,12 +296,13 @@ def describe_values(request: ir.Request, cache: EvidenceCache) -> Iterator[str]:
         return cache.trace(request.structure, business_id).truth, satisfied
 
     gold = request.gold_restaurant
+    other_role = "rival" if gold is not None else "restaurant"
     rivals = [business_id for business_id in cache.dataset.candidates if business_id != gold]
     rivals.sort(key=nearness, reverse=True)
     usable_gold = [gold] if gold is not None and gold in cache.dataset.candidates else []
     for business_id in [*usable_gold, *rivals[:2]]:
         traced = cache.trace(request.structure, business_id)
-        role = "gold" if business_id == gold else "rival"
+        role = "gold" if business_id == gold else other_role
         yield f"{role}: {cache.dataset.label(business_id)}: {WORDS[traced.truth]}"
         yield from _format_tree(traced, business_id, cache, "  ")
 

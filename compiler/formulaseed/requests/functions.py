@@ -26,11 +26,12 @@ Json = Mapping[str, Any]
 def reduce_tv(op: str, values: Iterable[Truth]) -> Truth:
     """Return the value of `AND` or `OR` over values: for `AND` -1 dominates, then 0; for `OR` 1 dominates, then 0.
 
-    Raises `DataError` for another operator, for no values, and for a value that is not 1, 0 or -1.
+    Raises `DataError` for another operator, for no values or no list, and for a value that is not 1, 0 or -1.
     """
-    truths = list(values)
+    truths = list(values) if isinstance(values, Iterable) else []
     if op not in ("AND", "OR") or not truths or any(value not in (1, 0, -1) for value in truths):
-        raise DataError(f"reduce_tv takes AND or OR, and one or more of 1, 0 and -1; not {op!r:.40} and {truths!r:.80}")
+        named = f"{op!r:.40} and {truths or values!r:.80}"
+        raise DataError(f"reduce_tv takes AND or OR, and a list of one or more of 1, 0 and -1; not {named}")
     return and_(*truths) if op == "AND" else or_(*truths)
 
 

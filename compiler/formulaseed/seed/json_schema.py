@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formulaseed import limits
@@ -15,9 +15,19 @@ from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import OPERATORS
 from formulaseed.seed.read.properties import DIRECTIONS, PROPERTY_KEYS
 from formulaseed.seed.read.shape import NAME
-from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
+from formulaseed.seed.read.steps import ELSE_KEYS, MATCH_MODES, RULE_KEYS
+from formulaseed.seed.read.words import ADVERSE, WORD_KEYS
+from formulaseed.seed.schema_parts import (
+    JsonSchema,
+    add_description,
+    build_branch,
+    build_choice,
+    build_integer,
+    build_list,
+    build_object,
+    build_ref,
+)
 
-JsonSchema = dict[str, Any]
 _LITERAL = ["string", "number", "boolean", "null"]
 _WHOLE_NAME = f"^{NAME.pattern}$"
 _A_NAME = {"type": "string", "pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS}
@@ -30,38 +40,9 @@ _STRING = {"type": "string"}
 _TEST = "A value, for equality, or operators, all of which must hold."
 
 
-def _build_object(known: Iterable[str], properties: Mapping[str, Any], required: Sequence[str] = ()) -> JsonSchema:
-    """Return the schema of an object with these keys only. Raises `KeyError` if `properties` lacks one of `known`."""
-    schema = {"type": "object", "properties": {key: properties[key] for key in known}, "additionalProperties": False}
-    return schema | ({"required": [*required]} if required else {})
-
-
-def _build_list(item: JsonSchema, most: int, least: int = 0, unique: bool = False) -> JsonSchema:
-    schema: JsonSchema = {"type": "array", "items": item, "maxItems": most}
-    return schema | ({"minItems": least} if least else {}) | ({"uniqueItems": True} if unique else {})
-
-
-def _build_choice(meanings: Mapping[str, str], description: str) -> JsonSchema:
-    """Return the schema of one word of `meanings`, which maps each word to the description that editors show."""
-    words = [{"const": word, "description": meaning} for word, meaning in meanings.items()]
-    return {"type": "string", "description": description, "oneOf": words}
-
-
-def _build_branch(key: str, word: str, then: JsonSchema) -> JsonSchema:
-    return {"if": {"required": [key], "properties": {key: {"const": word}}}, "then": then}
-
-
-def _build_ref(name: str) -> JsonSchema:
-    return {"$ref": f"#/definitions/{name}"}
-
-
-def _label(description: str, schema: JsonSchema, *examples: Any) -> JsonSchema:
-    """Return a copy of the schema with the description and the examples that editors show."""
-    return {**schema, "description": description, **({"examples": list(examples)} if examples else {})}
-
-
-def _build_integer(most: int) -> JsonSchema:
-    return {"type": "integer", "minimum": 1, "maximum": most}
+def _build_words(key: str) -> JsonSchema:
+    entry = WORD_KEYS[key]
+    return add_description(entry.doc, _STRING | {"pattern": "\\S", "maxLength": entry.most}, *entry.examples)
 
 
 def build_seed_schema() -> JsonSchema:
@@ -73,7 +54,7 @@ def build_seed_schema() -> JsonSchema:
             "A scoring policy over reviews: which reviews matter, what to extract from each, what to compute, what to "
             "return. Seed v1 (`filter_keywords`, `extraction_fields`, `compute_dag`, …) is not described."
         ),
-        **_build_object(sections.V2_KEYS, _build_sections(), ("task_name", "extract", "compute", "output")),
+        **build_object(sections.V2_KEYS, _build_sections(), ("task_name", "extract", "compute", "output")),
         "definitions": {
             "step": _build_step(),
             "rule": _build_rule(),
@@ -86,8 +67,8 @@ def build_seed_schema() -> JsonSchema:
             "example": _build_example(),
             "parameter": _build_declaration("Parameter", sections.PARAMETER_KEYS, ("type", "default")),
             "allow": _build_allow(),
-            "sources": _label(
-                "The sentences of the task's text that this comes from, verbatim.", _build_list(_STRING, limits.SOURCES)
+            "sources": add_description(
+                "The sentences of the task's text that this comes from, verbatim.", build_list(_STRING, limits.SOURCES)
             ),
         },
     }
@@ -99,82 +80,88 @@ def _build_sections() -> dict[str, JsonSchema]:
     parameters = {
         "type": "object",
         "propertyNames": {"pattern": _WHOLE_NAME, "maxLength": limits.NAME_CHARACTERS},
-        "additionalProperties": _build_ref("parameter"),
+        "additionalProperties": build_ref("parameter"),
         "maxProperties": limits.PARAMETERS,
     }
     handling = {
-        "max_length": _label("How many characters of a review are read.", _build_integer(limits.REVIEW_CHARACTERS)),
-        "strategy": _build_choice(sections.STRATEGIES, "What to do with a review that is longer."),
+        "max_length": add_description(
+            "How many characters of a review are read.", build_integer(limits.REVIEW_CHARACTERS)
+        ),
+        "strategy": build_choice(sections.STRATEGIES, "What to do with a review that is longer."),
     }
-    handling_schema = _build_object(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS)
-    keywords = _label(
+    handling_schema = build_object(sections.REVIEW_HANDLING_KEYS, handling, sections.REVIEW_HANDLING_KEYS)
+    keywords = add_description(
         "A review is relevant if its text contains one of these, whatever the case.",
-        _build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
+        build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
-    filtered = _build_object(
-        sections.FILTER_KEYS, {"keywords": keywords, "sources": _build_ref("sources"), "allow": _build_ref("allow")}
+    filtered = build_object(
+        sections.FILTER_KEYS, {"keywords": keywords, "sources": build_ref("sources"), "allow": build_ref("allow")}
     )
-    steps = _build_list(_build_ref("step"), limits.STEPS)
-    output = _build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
+    steps = build_list(build_ref("step"), limits.STEPS)
+    output = build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
-        "$schema": _label("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
-        "task_name": _label("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
-        "version": _label("The seed's version; it goes into the module's header.", {"type": ["string", "number"]}),
-        "description": _label("What the policy is for; it goes into the module's header.", _STRING),
-        "parameters": _label(
+        "$schema": add_description("The place of this schema, for editors; it changes nothing of the seed.", _STRING),
+        "task_name": add_description("Names the module: `G1a-v2` becomes `g1a_v2.py`.", _STRING | task_name, "G1a-v2"),
+        "version": add_description(
+            "The seed's version; it goes into the module's header.", {"type": ["string", "number"]}
+        ),
+        "description": add_description("What the policy is for; it goes into the module's header.", _STRING),
+        "parameters": add_description(
             "Values given at evaluation, read as `param.NAME` in any formula or condition.",
             parameters,
             {"AS_OF_YEAR": {"type": "integer", "default": 2025, "minimum": 2000, "maximum": 2100}},
         ),
-        "context": _label(
+        "context": add_description(
             f"Further fields of the restaurant, besides {_list_names(standard_fields.CONTEXT)}.",
-            _build_list(_build_ref("context_field"), limits.FIELDS),
+            build_list(build_ref("context_field"), limits.FIELDS),
             [{"name": "price_tier", "type": "integer", "nullable": True}],
         ),
-        "filter": _label("Which reviews are relevant; without keywords every review is.", filtered),
-        "extract": _label(
+        "filter": add_description("Which reviews are relevant; without keywords every review is.", filtered),
+        "extract": add_description(
             "What to extract from each relevant review.",
-            _build_object(sections.EXTRACT_KEYS, _build_extract(), ("fields",)),
+            build_object(sections.EXTRACT_KEYS, _build_extract(), ("fields",)),
         ),
-        "review_handling": _label("What to do with long reviews.", handling_schema),
-        "compute": _label("The steps, each after those that it uses.", steps),
-        "output": _label("The names of the steps to return.", output),
-        "properties": _label(
+        "review_handling": add_description("What to do with long reviews.", handling_schema),
+        "compute": add_description("The steps, each after those that it uses.", steps),
+        "output": add_description("The names of the steps to return.", output),
+        "properties": add_description(
             "Claims that generated tests check: the one step does not fall, or rise, as the other grows.",
-            _build_list(_build_property(), limits.PROPERTIES),
+            build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
-        "sources": _build_ref("sources"),
-        "allow": _build_ref("allow"),
+        "sources": build_ref("sources"),
+        "allow": build_ref("allow"),
     }
 
 
 def _build_property() -> JsonSchema:
     """Return the schema of a claim such as `{"increasing": …, "in": …}`, which has exactly one direction."""
     properties = {
-        "increasing": _label("The step that does not fall.", _A_NAME),
-        "decreasing": _label("The step that does not rise.", _A_NAME),
-        "in": _label("The step whose value grows.", _A_NAME),
+        "increasing": add_description("The step that does not fall.", _A_NAME),
+        "decreasing": add_description("The step that does not rise.", _A_NAME),
+        "in": add_description("The step whose value grows.", _A_NAME),
     }
     either = [{"required": [direction]} for direction in DIRECTIONS]
-    return {"title": "Property", **_build_object(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
+    return {"title": "Property", **build_object(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
 
 
 def _build_extract() -> dict[str, JsonSchema]:
     """Map each key of `extract` to the schema of its value."""
     validity = ", ".join(value for value, _ in standard_fields.VALIDITY_VALUES)
-    fields = _build_list(_build_ref("field"), limits.FIELDS)
-    declared = _build_list(_build_ref("declared"), limits.FIELDS)
+    fields = build_list(build_ref("field"), limits.FIELDS)
+    declared = build_list(build_ref("declared"), limits.FIELDS)
     further = f"Further metadata of reviews, besides {_list_names(standard_fields.META)}."
     return {
-        "fields": _label("The fields to extract, read as `extraction.NAME`.", fields),
-        "meta": _label(further, declared, [{"name": "age_years", "type": "number"}]),
-        "passes": _label("How often to extract; the majority counts.", _build_integer(limits.PASSES)),
-        "validity": _label(f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}),
-        "examples": _label(
+        "fields": add_description("The fields to extract, read as `extraction.NAME`.", fields),
+        "meta": add_description(further, declared, [{"name": "age_years", "type": "number"}]),
+        "passes": add_description("How often to extract; the majority counts.", build_integer(limits.PASSES)),
+        "validity": add_description(
+            f"Add the field `{standard_fields.VALIDITY_FIELD}`: {validity}.", {"type": "boolean"}
+        ),
+        "examples": add_description(
             "Reviewed answers, which a model is shown.",
-            _build_list(_build_ref("example"), limits.REVIEW_EXAMPLES),
+            build_list(build_ref("example"), limits.REVIEW_EXAMPLES),
             [{"text": "My throat closed up.", "fields": {"incident_severity": "severe"}}],
         ),
     }
@@ -184,14 +171,16 @@ def _build_example() -> JsonSchema:
     """Return the schema of a reviewed answer; `text` and `fields` are required."""
     text = {"type": "string", "pattern": "\\S", "maxLength": limits.REVIEW_EXAMPLE_CHARACTERS}
     properties = {
-        "text": _label("The review.", text),
-        "fields": _label("The right value of each field; one with a default may be missing.", _map_names(_LITERAL[:3])),
-        "quotes": _label(
+        "text": add_description("The review.", text),
+        "fields": add_description(
+            "The right value of each field; one with a default may be missing.", _map_names(_LITERAL[:3])
+        ),
+        "quotes": add_description(
             "For fields with evidence, the words of the text that the value rests on.", _map_names(["string"])
         ),
-        "reasons": _label("For fields with a reason, why the value is right.", _map_names(["string"])),
+        "reasons": add_description("For fields with a reason, why the value is right.", _map_names(["string"])),
     }
-    return {"title": "Example", **_build_object(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
+    return {"title": "Example", **build_object(sections.EXAMPLE_KEYS, properties, ("text", "fields"))}
 
 
 def _map_names(types: Sequence[str]) -> JsonSchema:
@@ -208,7 +197,7 @@ def _build_declaration(title: str, known: Sequence[str], required: Sequence[str]
     """Return the schema of a field or parameter with the keys `known`, some of which depend on its `type`."""
     types = [name for name in _TYPES if name != "enum" or "values" in known]
     value = {"type": "string", "minLength": 1}
-    listed = _build_list(value, limits.ENUM_VALUES, least=1, unique=True)
+    listed = build_list(value, limits.ENUM_VALUES, least=1, unique=True)
     described = {
         "type": ["object", "array"],
         "additionalProperties": _STRING,
@@ -217,34 +206,35 @@ def _build_declaration(title: str, known: Sequence[str], required: Sequence[str]
         "maxProperties": limits.ENUM_VALUES,
     }
     properties: dict[str, JsonSchema] = {
-        "name": _label("The bare name, without a namespace.", _A_NAME),
-        "type": _build_choice({name: _TYPES[name] for name in types}, "What the values are."),
-        "values": _label(
+        "name": add_description("The bare name, without a namespace.", _A_NAME),
+        **{key: _build_words(key) for key in ("label", "unit")},
+        "type": build_choice({name: _TYPES[name] for name in types}, "What the values are."),
+        "values": add_description(
             "The enum's values: an object of descriptions, or a list.",
             listed | described,
             {"none": "No reaction", "mild": "Light"},
         ),
-        "description": _label("For people, and for the extractor of a field.", _STRING),
-        "nullable": _label("Whether the value may be missing.", {"type": "boolean"}),
-        "path": _label(
+        "description": add_description("For people, and for the extractor of a field.", _STRING),
+        "nullable": add_description("Whether the value may be missing.", {"type": "boolean"}),
+        "path": add_description(
             "The keys that lead to the value in the business object; Yelp's attribute strings are read.",
-            _build_list(value, limits.PATH_KEYS, least=1),
+            build_list(value, limits.PATH_KEYS, least=1),
             ["attributes", "NoiseLevel"],
         ),
-        "default": _label("The value if none is given.", {}),
-        "minimum": _label("The smallest value that may be given.", {}),
-        "maximum": _label("The largest value that may be given.", {}),
-        "evidence": _label(
+        "default": add_description("The value if none is given.", {}),
+        "minimum": add_description("The smallest value that may be given.", {}),
+        "maximum": add_description("The largest value that may be given.", {}),
+        "evidence": add_description(
             "Ask for a quote from the review, which is checked against it; `required`: without one an answer is invalid.",
             {"enum": [True, False, "required"]},
         ),
-        "reason": _label("Ask a model for the reason, before the value.", {"type": "boolean"}),
-        "hint": _build_choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
-        "sources": _build_ref("sources"),
-        "allow": _build_ref("allow"),
+        "reason": add_description("Ask a model for the reason, before the value.", {"type": "boolean"}),
+        "hint": build_choice(sections.HINTS, "What else of a review may speak for an enum or a boolean: its stars."),
+        "sources": build_ref("sources"),
+        "allow": build_ref("allow"),
     }
-    by_type = [_build_branch("type", name, _build_type_keys(name, known)) for name in types]
-    return {"title": title, **_build_object(known, properties, required), "allOf": by_type}
+    by_type = [build_branch("type", name, _build_type_keys(name, known)) for name in types]
+    return {"title": title, **build_object(known, properties, required), "allOf": by_type}
 
 
 def _build_type_keys(name: str, known: Sequence[str]) -> JsonSchema:
@@ -260,9 +250,11 @@ def _build_type_keys(name: str, known: Sequence[str]) -> JsonSchema:
 
 
 def _build_allow() -> JsonSchema:
-    reasons = {code: _label(read_headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
+    reasons = {code: add_description(read_headline(code), _STRING | {"pattern": "\\S"}) for code in SUPPRESSIBLE}
     example = {"FS602": "kept for the next version"}
-    return _label("Warnings and notes to suppress: the code, and why.", _build_object(SUPPRESSIBLE, reasons), example)
+    return add_description(
+        "Warnings and notes to suppress: the code, and why.", build_object(SUPPRESSIBLE, reasons), example
+    )
 
 
 def _list_names(fields: Mapping[str, Type]) -> str:
@@ -276,13 +268,15 @@ def _build_step() -> JsonSchema:
         "title": "Step",
         "type": "object",
         "properties": {
-            "name": _label("How later steps and `output` name the value.", _A_NAME),
-            "op": _build_choice(operations, "What the step does."),
-            "sources": _build_ref("sources"),
-            "allow": _build_ref("allow"),
+            "name": add_description("How later steps and `output` name the value.", _A_NAME),
+            **{key: _build_words(key) for key in ("label", "unit")},
+            "op": build_choice(operations, "What the step does."),
+            "adverse": build_choice(ADVERSE, "Which values of a number speak against the restaurant."),
+            "sources": build_ref("sources"),
+            "allow": build_ref("allow"),
         },
         "required": ["name", "op"],
-        "allOf": [_build_branch("op", name, _build_operation(operation)) for name, operation in OPERATIONS.items()],
+        "allOf": [build_branch("op", name, _build_operation(operation)) for name, operation in OPERATIONS.items()],
     }
 
 
@@ -291,14 +285,14 @@ def _build_operation(operation: OperationSpec) -> JsonSchema:
     properties: dict[str, Any] = dict.fromkeys(COMMON_STEP_KEYS, True)
     properties |= {key.name: _build_key(key) for key in operation.keys}
     required = [key.name for key in operation.keys if key.required]
-    schema = {"description": operation.doc, **_build_object(list_step_keys(operation), properties, required)}
+    schema = {"description": operation.doc, **build_object(list_step_keys(operation), properties, required)}
     if operation.any_of:
         schema["anyOf"] = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in operation.any_of]
     if operation.one_of:
         schema["oneOf"] = [{"required": [key]} for key in operation.one_of]
     if any(key.kind == "match" for key in operation.keys):
         numbers = {"additionalProperties": {"type": "number"}}
-        schema["allOf"] = [_build_branch("match", "substring_max", {"properties": {"table": numbers}})]
+        schema["allOf"] = [build_branch("match", "substring_max", {"properties": {"table": numbers}})]
     return schema
 
 
@@ -308,20 +302,20 @@ def _build_key(key: Key) -> JsonSchema:
     doc = key.doc
     if key.kind in ("formula", "review formula"):
         doc = f"{doc}. Functions: {', '.join(f'`{f.signature}`' for f in FUNCTIONS.values())}."
-    return _label(doc, schema, *(key.examples if "$ref" not in schema else ()))
+    return add_description(doc, schema, *(key.examples if "$ref" not in schema else ()))
 
 
 def _build_value(key: Key) -> JsonSchema:
     """Return the schema of the values that the `kind` of a key takes; for any other kind that of a formula."""
     match key.kind:
         case "conditions":
-            return _build_ref("conditions")
+            return build_ref("conditions")
         case "bare conditions":
-            return _build_ref(key.name)
+            return build_ref(key.name)
         case "literal" | "number":
             return {"type": _LITERAL}
         case "match":
-            return _build_choice(MATCH_MODES, key.doc)
+            return build_choice(MATCH_MODES, key.doc)
         case "table":
             return {
                 "type": "object",
@@ -332,7 +326,7 @@ def _build_value(key: Key) -> JsonSchema:
             }
         case "rules":
             last = {"contains": {"type": "object", "required": ["else"]}}
-            return {**_build_list(_build_ref("rule"), limits.CASE_RULES, least=1), **last}
+            return {**build_list(build_ref("rule"), limits.CASE_RULES, least=1), **last}
         case _:
             return _FORMULA
 
@@ -341,9 +335,10 @@ def _build_rule() -> JsonSchema:
     """Return the schema of a rule of a case: `when` and `then`, or `else` alone."""
     when = "A condition; in a case with `source` it begins with a comparison, such as `< 4.0`."
     properties = {
-        "when": _label(when, _FORMULA),
-        "then": _label("The value if `when` holds.", {"type": _LITERAL}),
-        "else": _label("The value if no rule holds; the last rule.", {"type": _LITERAL}),
+        "when": add_description(when, _FORMULA),
+        "then": add_description("The value if `when` holds.", {"type": _LITERAL}),
+        "else": add_description("The value if no rule holds; the last rule.", {"type": _LITERAL}),
+        "because": _build_words("because"),
     }
     own_keys = [key for key in RULE_KEYS if key != "else"]
     return {
@@ -351,8 +346,8 @@ def _build_rule() -> JsonSchema:
         "type": "object",
         "properties": properties,
         "if": {"required": ["else"]},
-        "then": _build_object(("else",), {"else": True}, ("else",)),
-        "else": _build_object(own_keys, dict.fromkeys(own_keys, True), own_keys),
+        "then": build_object(ELSE_KEYS, dict.fromkeys(ELSE_KEYS, True), ("else",)),
+        "else": build_object(own_keys, dict.fromkeys(own_keys, True), ("when", "then")),
     }
 
 
@@ -366,7 +361,7 @@ def _build_conditions() -> JsonSchema:
         "type": "object",
         "properties": _build_tests(standard),
         "patternProperties": {
-            f"^({words})\\.{NAME.pattern}$": _label(_TEST, _build_ref("test")),
+            f"^({words})\\.{NAME.pattern}$": add_description(_TEST, build_ref("test")),
             f"^\\${NAME.pattern}$": use,
         },
         "additionalProperties": False,
@@ -381,22 +376,24 @@ def _build_bare_conditions(namespace: str) -> JsonSchema:
         "title": f"Conditions on {namespace}",
         "properties": _build_tests(standard_fields.FIELDS_BY_NAMESPACE.get(namespace, {})),
         "propertyNames": {"pattern": _WHOLE_NAME},
-        "additionalProperties": _label(_TEST, _build_ref("test")),
+        "additionalProperties": add_description(_TEST, build_ref("test")),
         "maxProperties": limits.CONDITIONS,
     }
 
 
 def _build_tests(standard: Mapping[str, Type]) -> dict[str, JsonSchema]:
-    return {name: _label(f"{ty.noun.capitalize()}. {_TEST}", _build_ref("test")) for name, ty in standard.items()}
+    return {
+        name: add_description(f"{ty.noun.capitalize()}. {_TEST}", build_ref("test")) for name, ty in standard.items()
+    }
 
 
 def _build_test() -> JsonSchema:
     """Return the schema of a test of a field: a literal for equality, or an object of operators."""
     operand = {"type": _LITERAL}
-    tests = {**dict.fromkeys(OPERATORS, operand), "in": _build_list(operand, limits.LIST_ITEMS, least=1)}
+    tests = {**dict.fromkeys(OPERATORS, operand), "in": build_list(operand, limits.LIST_ITEMS, least=1)}
     return {
         "type": [*_LITERAL, "object"],
-        "properties": {name: _label(OPERATORS[name], test) for name, test in tests.items()},
+        "properties": {name: add_description(OPERATORS[name], test) for name, test in tests.items()},
         "additionalProperties": False,
         "minProperties": 1,
         "examples": [{"in": ["mild", "severe"]}, {">=": 2023}],

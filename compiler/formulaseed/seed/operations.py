@@ -54,12 +54,12 @@ class OperationSpec:
     also_called: str = ""
 
 
-COMMON_STEP_KEYS = ("name", "op", "sources", "allow")
+COMMON_STEP_KEYS = ("name", "op", "label", "unit", "adverse", "sources", "allow")
 
 
 def list_step_keys(operation: OperationSpec) -> tuple[str, ...]:
     """Return the keys that a step with this operation can have, those of every step included."""
-    return ("name", "op", *(key.name for key in operation.keys), "sources", "allow")
+    return ("name", "op", *(key.name for key in operation.keys), *COMMON_STEP_KEYS[2:])
 
 
 def list_all_step_keys() -> tuple[str, ...]:
@@ -231,7 +231,7 @@ _TABLE = (
             Key("source", "name", "What each `when` begins with.", examples=("SCORE",)),
             Key("rules", "rules", "The rules in order; the last is `else`.", True, _RULES),
         ),
-        lambda step: surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None)),
+        lambda step: surface.Case(step.rules, step.otherwise or NoLiteral(step.span, None), step.else_because),
         {"name": "VERDICT", "op": "case", "rules": [{"when": "N > 3", "then": 1}, {"else": 0}]},
         also_called=(
             "if switch when rules conditional if_else ifelse if_then_else ternary cond choose classify "

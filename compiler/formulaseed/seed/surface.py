@@ -72,18 +72,23 @@ class Const:
 
 @tree_node
 class Rule:
-    """A rule of a case: the result `then` if `condition` holds."""
+    """A rule of a case: the result `then` if `condition` holds. `because` is a sentence for people, or None."""
 
     condition: ast.Expr
     then: ast.Literal
+    because: str | None = None
 
 
 @tree_node
 class Case:
-    """The operation that returns the result of the first rule that holds, or else `otherwise`."""
+    """The operation that returns the result of the first rule that holds, or else `otherwise`.
+
+    `else_because` is the sentence for people of the `else` rule, or None.
+    """
 
     rules: tuple[Rule, ...]
     otherwise: ast.Literal
+    else_because: str | None = None
 
 
 @tree_node
@@ -103,11 +108,19 @@ Operation = Filter | ast.Aggregate | Lookup | Formula | Const | Case | Broken
 
 
 @tree_node
+class Adverse:
+    """The key `adverse` of a step: whether a higher or a lower value speaks against the restaurant."""
+
+    span: Span
+    direction: nodes.Adverse
+
+
+@tree_node
 class Step:
     """A compute step of a seed, or a formula of a rule file.
 
     `is_filter` is None if the operation is unknown, so that the step may be a filter or a value. `sources` are the sentences
-    of the policy that the step comes from, verbatim.
+    of the policy that the step comes from, verbatim. `label`, `unit` and `adverse` are None if the seed has none.
     """
 
     name: Named
@@ -116,6 +129,9 @@ class Step:
     is_filter: bool | None = False
     description: str = ""
     sources: tuple[str, ...] = ()
+    label: str | None = None
+    unit: str | None = None
+    adverse: Adverse | None = None
 
     def find_mentioned_names(self) -> Iterator[str]:
         """Yield every name in the operation, bare or dotted, in no fixed order and with repeats; `$F` as `F`."""

@@ -1,4 +1,4 @@
-"""Collects a seed, rules or requests as tests: no errors, a current module, and a module with the properties of its file.
+"""Collects a seed, rules or requests as tests: no errors, a current module with the properties of its file, expected outputs.
 
 Requests have no property: their module has the functions that evaluate them here.
 """
@@ -6,31 +6,38 @@ Requests have no property: their module has the functions that evaluate them her
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from formulaseed import pipeline
 from formulaseed.data.files import has_text
+from formulaseed.data.jsonl import read_lines
 from formulaseed.diagnostics.render import render_text, summarize
 from formulaseed.documents import FormulaSeed, analyse_file, load_file, load_seed, read_style
-from formulaseed.errors import FormulaSeedError
+from formulaseed.errors import FormulaSeedError, UnreadableError
 from formulaseed.ir import nodes
+from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file, module_from_source
+from formulaseed.source.printing import printable
 from formulaseed.testing.naming import PROPERTIES, Failed, claim_name
+
+if TYPE_CHECKING:
+    from formulaseed.compare.expect import ExpectedOutputs
 
 
 class SeedFile(pytest.File):
     """A seed, rules or requests: the tests are `check`, `module` (if a folder of modules is configured) and its properties."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield a test for the file's errors, its module and each property; the module only if a folder is configured.
+        """Yield a test for the file's errors, its module, each property, and each line of expected.jsonl beside a seed.
 
-        Every seed has the built-in properties, and those that it declares unless it has errors. A file of rules has only
-        the property `agreement`, and requests have none. Each property's test is skipped without Hypothesis.
+        There is one for the module only if a folder is configured. Every seed has the built-in properties, and those that it
+        declares unless it has errors. A file of rules has only the property `agreement`, and requests have none. Each
+        property's test is skipped without Hypothesis. Raises `CollectError` if expected.jsonl cannot be read.
         """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):
@@ -40,6 +47,14 @@ class SeedFile(pytest.File):
             names += map(claim_name, self.analysis.program.properties)
         for name in names:
             yield SeedTest.from_parent(self, name=name, test=_check_property)
+        if self.analysis.kind.name == "seed" and self.expected_path.is_file():
+            try:
+                ids = [line.business_id for line in read_lines(str(self.expected_path), "expected")]
+            except UnreadableError as error:
+                raise self.CollectError(str(error)) from None
+            for business_id in ids:
+                test = partial(_check_expectation, business_id)
+                yield SeedTest.from_parent(self, name=f"expected-{printable(business_id)}", test=test)
 
     @cached_property
     def analysis(self) -> pipeline.Analysis[Any, Any]:
@@ -60,6 +75,26 @@ class SeedFile(pytest.File):
         if self.analysis.errors:
             pytest.skip("the file has errors")
         return load_file(self.path)
+
+    @property
+    def expected_path(self) -> Path:
+        """The file of expected outputs beside the seed, which may be missing."""
+        return self.path.with_name("expected.jsonl")
+
+    @cached_property
+    def expected_outputs(self) -> ExpectedOutputs:
+        """The outputs of the rows `formulaseed_rows`, by default rows.jsonl beside the seed, compared with the expected ones.
+
+        Skips the current test if the seed has errors. Raises `DataError` for wrong rows or expected outputs.
+        """
+        from formulaseed.backends.python.names import module_name
+        from formulaseed.compare.expect import expect
+
+        seed = self.load()
+        assert isinstance(seed, FormulaSeed)
+        configured = self.config.getini("formulaseed_rows").replace("{name}", module_name(seed.name))
+        rows = self.config.rootpath / configured if configured else self.path.with_name("rows.jsonl")
+        return expect(seed, rows, self.expected_path)
 
     def module_path(self, seed: pipeline.Compilable[Any]) -> Path | None:
         """Return the path that the committed module should have; None if no folder of modules is configured."""
@@ -136,6 +171,18 @@ def _check_property(file: SeedFile, test: SeedTest) -> None:
     else:
         module = module_from_source(pipeline.compile(seed), "tested")
     property_tests(seed, Evaluator(module))[test.name]()
+
+
+def _check_expectation(business_id: str, file: SeedFile, test: SeedTest) -> None:
+    """Raise `Failed` if the restaurant fails, or has not its expected outputs; `DataError` for wrong rows or expected outputs."""
+    comparison = file.expected_outputs
+    if business_id in comparison.failed:
+        raise Failed("\n".join(map(printable, comparison.failures.lines)))
+    for entry in comparison.disagreements:
+        if entry.business_id == business_id:
+            expected = ", ".join(f"{name} {format_value(value['expected'])}" for name, value in entry.outputs.items())
+            lines = (entry.reason, f"expected: {expected}", f"note: {entry.note}", entry.place)
+            raise Failed("\n".join(map(printable, lines)))
 
 
 def seed_tests(test_file: str, seed: str, module: str) -> Callable[[str], None]:

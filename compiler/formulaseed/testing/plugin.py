@@ -21,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "formulaseed_seeds", "the seeds, rules and requests to test, as patterns: tasks/*/seed.json", type="args"
     )
+    parser.addini(
+        "formulaseed_rows", "rows for the expected.jsonl beside a seed, with {name} for the name of its module"
+    )
     parser.addini("formulaseed_generated", "the folder with the seeds' generated modules, which must be current")
 
 

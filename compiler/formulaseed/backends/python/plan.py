@@ -30,8 +30,8 @@ from formulaseed.backends.python.statements import StatementPrinter, Vocabulary
 from formulaseed.backends.python.views import Alias, ConstantView, FieldView, TableView
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist_aggregates
+from formulaseed.ir.labels import describe_step, describe_words
 from formulaseed.ir.sharing import share_filters
-from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.intervals import bounds_text, is_any
 from formulaseed.language.operators import ATOM
@@ -211,7 +211,7 @@ class _SeedPlanner:
                 above.append(print_comment(step.name, step.description))
             for sentence in step.sources:
                 above += wrap(f'policy: "{comment_text(sentence, _MAX_DECLARATION)}"', 4)
-            text = step_text(step)
+            text = describe_step(step)
             if view is None:
                 above += wrap(f"${step.name}: {comment_text(text, _MAX_DECLARATION)}", 4)
                 yield CodeLine(Code(""), above=tuple(above))
@@ -249,7 +249,7 @@ class _SeedPlanner:
             self.aliases[values] = Alias(
                 self.globals.add_type_alias(name),
                 tuple(CodeLine(literal(v), print_comment(v, meanings.get(v, ""))) for v in values),
-                comment_text(field.description) if field else Code(""),
+                comment_text(field.description or describe_words(field)) if field else Code(""),
                 self.globals.add_constant(f"{name}_values") if is_read else Code(""),
             )
         return self.aliases[values]
@@ -269,7 +269,7 @@ class _SeedPlanner:
     def _plan_input(self, field: DeclaredInput, section: str, name: Code) -> FieldView:
         """Return the view of a field or parameter. An enum's description is at its alias, not here."""
         choices = None
-        comment = print_comment(field.name, field.description)
+        comment = print_comment(field.name, field.description or describe_words(field))
         if field.ty.values is not None:
             choices = self._find_alias(field.ty.values, field.name).choices
             comment = Code("")

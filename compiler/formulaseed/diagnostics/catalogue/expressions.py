@@ -32,6 +32,11 @@ class DocumentWording:
     call: str
     """A call of a function with a string."""
 
+    @property
+    def string_in_arithmetic(self) -> str:
+        """The help for a string that is an operand of an arithmetic operator."""
+        return f"strings cannot be joined, and {self.number_for_string}"
+
 
 _LOOK_UP = "a string is no number; a `lookup` gives numbers for strings"
 SEED_WORDING = DocumentWording(True, "no step is called", _LOOK_UP, "len(context.name)")
@@ -58,12 +63,9 @@ review_value = define_1(
 
 
 def needs_numbers(span: Span, operator: str, called: str, noun: str, help: Help) -> Diagnostic:
-    """Return FS301: an operand of an arithmetic operator, `called` in the message, is `noun`, which is no number.
-
-    An empty `help` becomes the advice to return strings as they are.
-    """
+    """Return FS301: an operand of an arithmetic operator, `called` in the message, is `noun`, which is no number."""
     message = f"`{operator}` needs numbers, and {called} is {noun}"
-    return diagnostic("FS301", span, message, help or "strings cannot be joined or counted; return them as they are")
+    return diagnostic("FS301", span, message, help)
 
 
 def operand_types_differ(span: Span, operator: str, nouns: Sequence[str]) -> Diagnostic:

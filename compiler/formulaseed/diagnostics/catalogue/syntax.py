@@ -63,7 +63,7 @@ def not_a_comparison(repeated: str, compared: str, value: str) -> Mistake:
 def member_access(name: str, *, is_call: bool) -> Mistake:
     """Return FS103, the message and the help for a dot behind a value: a method if `is_call`, else a part."""
     if is_call:
-        help = "functions are called by name, such as `len(context.name)`"
+        help = "functions are called by name, such as `max(a, b)`"
         return "FS103", f"values have no methods such as `{name}`", help
     return "FS103", f"values have no parts such as `{name}`", "use the value itself"
 

@@ -172,7 +172,7 @@ class ExpressionChecker(ComparisonChecker):
         """Return an operand that is a number, not null. Reports an operand of another type, and returns an error."""
         ty = operand.info.ty
         if not (ty.is_error or ty.is_numeric or ty.base is Base.NULL):
-            help = help_for_quoted_number(operand)
+            help = help_for_quoted_number(operand) or self.scope.words.string_in_arithmetic
             if ty.base is Base.BOOLEAN:
                 help = catalogue.AS_INTEGER.format(expression_text(operand))
             self.problems.report(catalogue.needs_numbers(operand.info.span, operator, quote(operand), ty.noun, help))

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import seed as catalogue
+from formulaseed.diagnostics.catalogue import words as words_catalogue
 from formulaseed.diagnostics.model import Problems, Suggestion
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
@@ -88,6 +89,7 @@ class _ProgramChecker:
             if checked is None:
                 self.scope.broken.add(step.name.text)
                 continue
+            checked = self._add_words(checked, step)
             steps.append(checked)
             self._add(checked)
         for step in self.program.nameless:  # only to report what is wrong in them
@@ -96,6 +98,14 @@ class _ProgramChecker:
             self.steps.report_constants()
         self._check_output()
         return self._check_properties(self._build_program(tuple(steps)))
+
+    def _add_words(self, step: nodes.Step, written: surface.Step) -> nodes.Step:
+        """Return the checked step with the words for people of `written`. Reports `adverse` on a step without a number."""
+        adverse = written.adverse
+        if adverse is not None and not step.ty.is_numeric:
+            self.problems.report(words_catalogue.adverse_of_no_number(adverse.span, step.name, step.ty.noun))
+            adverse = None
+        return replace(step, label=written.label, unit=written.unit, adverse=adverse.direction if adverse else None)
 
     def _add(self, step: nodes.Step) -> None:
         """Make a checked step known to the steps after it. If several steps have one name, the first is kept."""

@@ -263,9 +263,9 @@ class StepChecker:
             return None
         if joined is None or not is_sound or not is_complete:
             return None
-        return self._build(
-            step, nodes.Case(tuple(rules), operation.otherwise.value), joined, _find_literal_range(literals)
-        )
+        because = (*(rule.because for rule in operation.rules), operation.else_because)
+        case = nodes.Case(tuple(rules), operation.otherwise.value, because)
+        return self._build(step, case, joined, _find_literal_range(literals))
 
 
 def _build_lookup(operation: surface.Lookup, source: Expr) -> nodes.Lookup:

@@ -20,7 +20,8 @@ from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, 
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
-from formulaseed.seed.read.values import read_bounded_default, read_enum_values, read_path, read_unique
+from formulaseed.seed.read.values import read_bounded_default, read_enum_values, read_evidence, read_path, read_unique
+from formulaseed.seed.read.words import LabelReader
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -47,12 +48,12 @@ FILTER_KEYS = ("keywords", "sources", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity", "examples")
 EXAMPLE_KEYS = ("text", "fields", "quotes", "reasons")
 FIELD_KEYS = (
-    "name", "type", "values", "description", "default", "minimum", "maximum", "evidence", "reason", "hint", "sources",
-    "allow",
+    "name", "label", "unit", "type", "values", "description", "default", "minimum", "maximum", "evidence", "reason",
+    "hint", "sources", "allow",
 )  # fmt: skip
-DECLARED_KEYS = ("name", "type", "values", "nullable", "description", "sources", "allow")
+DECLARED_KEYS = ("name", "label", "unit", "type", "values", "nullable", "description", "sources", "allow")
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
-PARAMETER_KEYS = ("type", "default", "minimum", "maximum", "description", "sources", "allow")
+PARAMETER_KEYS = ("label", "unit", "type", "default", "minimum", "maximum", "description", "sources", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")
 
 SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
@@ -101,6 +102,7 @@ class Sections(ABC):
         self.document = document
         self.problems = problems
         self.shape = Shape(problems, guesses=True)
+        self.labels = LabelReader(self.shape)
         self.incomplete: set[str] = set()
         self.suppressions: list[surface.Suppression] = []
         self.declared_at: dict[str, Span] = {}
@@ -292,18 +294,13 @@ class Sections(ABC):
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # without an object a field has no name, and is not yielded
             default, low, high = read_bounded_default(section, ty, shape)
-            evidence = self.read_evidence(shape.get(section, "evidence"))
+            evidence = read_evidence(shape.get(section, "evidence"), shape)
             reason = shape.read_boolean(shape.get(section, "reason"), "`reason`")
             hint = shape.read_choice(shape.read_text(shape.get(section, "hint"), "`hint`"), "hint", HINTS)
-            field = nodes.ExtractionField(name.text, ty, about, values, default, evidence, low, high, hint, reason)
+            settings = (evidence, low, high, hint, reason, *self.labels.read(section, "field"))
+            field = nodes.ExtractionField(name.text, ty, about, values, default, *settings)
             self.add_declaration("extraction", name, field, fields)
         return fields
-
-    def read_evidence(self, value: JsonValue | None) -> nodes.EvidenceRule:
-        """Return the key `evidence` of a field: "required", True or False. Reports any other, and returns False."""
-        if isinstance(value, JsonString) and value.value == "required":
-            return "required"
-        return self.shape.read_boolean(value, "`evidence`", 'true, false or "required"')
 
     def read_inputs(
         self, value: JsonValue | None, noun: str, namespace: str, standard: Mapping[str, Type]
@@ -326,7 +323,8 @@ class Sections(ABC):
                 ty = ERROR  # uses of the field are not reported as well
             elif nullable and not ty.is_error:
                 ty = ty.or_null()
-            self.add_declaration(namespace, name, nodes.InputField(name.text, ty, about, values, path), inputs)
+            words = self.labels.read(section, "field")
+            self.add_declaration(namespace, name, nodes.InputField(name.text, ty, about, values, path, *words), inputs)
         return tuple(inputs.values())
 
     def read_parameters(self) -> tuple[nodes.Parameter, ...]:
@@ -344,11 +342,13 @@ class Sections(ABC):
         items = [(member.key, member.value) for member in members]
         for body, name, ty, _, about in self.read_declarations(items, "param", PARAMETER_KEYS, "a parameter"):
             bounds: tuple[Value, int | float | None, int | float | None] = (None, None, None)
+            words: tuple[str | None, str | None] = (None, None)
             if body is not None:
                 shape.require(body, "default", "the parameter", '"default": the value if none is given')
                 bounds = read_bounded_default(body, ty, shape)
+                words = self.labels.read(body, "parameter")
             if name.text:
-                parameters.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about))
+                parameters.setdefault(name.text, nodes.Parameter(name.text, ty, *bounds, about, *words))
                 self.declared_at.setdefault(f"param.{name.text}", name.span)
         return tuple(parameters.values())
 

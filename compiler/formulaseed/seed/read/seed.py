@@ -33,6 +33,7 @@ from formulaseed.seed.read.examples import read_examples
 from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import get_first_character
 from formulaseed.seed.read.steps import READERS, Arguments
+from formulaseed.seed.read.words import read_adverse
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 
@@ -160,11 +161,13 @@ class _SeedV2(Sections):
         name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "N_MILD"'))
         self.read_suppressions(section)
         sources = shape.read_sources(section)
+        label, unit = self.labels.read(section, "step")
+        adverse = read_adverse(section, shape)
         lowered = self.lower_operation(operation, section, names) if operation is not None else surface.Broken()
         is_filter = chosen == "define_filter" if op is not None and op.value == chosen else None
         place = get_first_character(section.span)
         if name is not None:
-            return surface.Step(name, place, lowered, is_filter, sources=sources)
+            return surface.Step(name, place, lowered, is_filter, "", sources, label, unit, adverse)
         self.incomplete.add("compute")
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None

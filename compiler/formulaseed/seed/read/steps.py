@@ -18,6 +18,7 @@ from formulaseed.language.parser import parse_continuation, parse_formula
 from formulaseed.seed import surface
 from formulaseed.seed.read.conditions import DeclaredNames, lower_conditions
 from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.read.words import read_words
 from formulaseed.seed.surface import NoLiteral
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -27,7 +28,8 @@ MATCH_MODES = {
     "substring_first": "The first key, in table order, that the source contains.",
     "substring_max": "The highest value among the keys that the source contains.",
 }
-RULE_KEYS = ("when", "then", "else")
+RULE_KEYS = ("when", "then", "else", "because")
+ELSE_KEYS = ("else", "because")
 _OPERATOR = re.compile(r"\s*(?:[<>]|==|!=|in\b|not\s+in\b)")
 
 
@@ -48,6 +50,7 @@ class Arguments:
     table: tuple[surface.Entry, ...] = ()
     rules: tuple[surface.Rule, ...] = ()
     otherwise: ast.Literal | None = None
+    else_because: str | None = None
 
     @property
     def problems(self) -> Problems:
@@ -171,10 +174,11 @@ class Arguments:
             if rule is None:
                 is_sound = False
             elif rule.get("when") is None and any(rule.get(key) for key in ("else", "otherwise", "default")):
-                self.shape.report_unknown_keys(rule, ("else",), "the `else` rule")
+                self.shape.report_unknown_keys(rule, ELSE_KEYS, "the `else` rule")
                 if self.otherwise is not None:
                     self.problems.report(catalogue.second_else(rule.span))
                 self.otherwise = self._read_result(rule, "else")
+                self.else_because = read_words(rule, "because", self.shape)
             else:
                 if self.otherwise is not None and not is_late:
                     self.problems.report(catalogue.rule_after_else(rule.span))
@@ -202,9 +206,10 @@ class Arguments:
             self.problems.report(catalogue.else_in_rule(otherwise.span))
             self.otherwise = NoLiteral(otherwise.span, None)
         text = shape.read_text(when, "`when`", catalogue.WHEN if source is None else catalogue.WHEN_OF_SOURCE)
-        return (
-            surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then) if text is not None else None
-        )
+        because = read_words(rule, "because", shape)
+        if text is None:
+            return None
+        return surface.Rule(self._parse_when(text, source) or ast.Invalid(text.span), then, because)
 
     def _parse_when(self, when: JsonString, source: ast.Expr | None) -> ast.Expr | None:
         """Parse the condition of a rule; None, with the problem reported, if it is malformed.

@@ -130,3 +130,10 @@ def read_unique(texts: Sequence[JsonString], noun: str, problems: Problems) -> t
             problems.report(catalogue.duplicate(text.span, noun, text.value))
         names.setdefault(text.value, Named(text.span, text.value))
     return tuple(names.values())
+
+
+def read_evidence(value: JsonValue | None, shape: Shape) -> nodes.EvidenceRule:
+    """Return the key `evidence` of a field: "required", True or False. Reports any other, and returns False."""
+    if isinstance(value, JsonString) and value.value == "required":
+        return "required"
+    return shape.read_boolean(value, "`evidence`", 'true, false or "required"')

@@ -25,16 +25,17 @@ from formulaseed.seed.read.sections import (
     V2_KEYS,
     is_v1,
 )
+from formulaseed.seed.read.steps import RULE_KEYS
 from formulaseed.source.json_reader import Plain
 
 WIDTH = 120
 _FIELD = (
-    "name", "type", "nullable", "description", "values", "path", "default", "evidence", "reason", "hint", "minimum", "maximum",
-    "sources", "allow",
+    "name", "label", "unit", "type", "nullable", "description", "values", "path", "default", "evidence", "reason", "hint",
+    "minimum", "maximum", "sources", "allow",
 )  # fmt: skip
 _STEP = (
-    "name", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match", "where",
-    "rules", "default", "sources", "allow",
+    "name", "label", "unit", "op", "extraction", "meta", "context", "source", "field", "expr", "value", "table", "match",
+    "where", "rules", "default", "adverse", "sources", "allow",
 )  # fmt: skip
 _COMMON = {"/context": _FIELD, "/parameters/*": _FIELD, "/properties": PROPERTY_KEYS}
 _V1 = {"": V1_KEYS, **_COMMON, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
@@ -47,7 +48,7 @@ _V2 = {
     "/extract/meta": _FIELD,
     "/extract/examples": EXAMPLE_KEYS,
     "/compute": _STEP,
-    "/compute/rules": ("when", "then", "else"),
+    "/compute/rules": RULE_KEYS,
 }
 """The order of the keys by place, without positions in lists."""
 

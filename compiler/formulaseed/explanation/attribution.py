@@ -1,0 +1,298 @@
+"""Attribute the number that a verdict compares to groups of reviews and to facts of the restaurant; the parts add up to it.
+
+The method is the Shapley value: a part's change is its effect averaged over all orders in which the parts could be added. Each
+effect comes from evaluations with and without the part. Products need no rule of their own, and the parts sum to the number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import comb
+from typing import Any
+
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.explanation.candidates import Row, review_name
+from formulaseed.explanation.model import Attribution, AttributionPart, Match, Rule
+from formulaseed.explanation.verdict_dependencies import VerdictDependencies, find_limited_step, find_limits
+from formulaseed.ir import nodes
+from formulaseed.ir.labels import label_of
+from formulaseed.language import typed
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base, Value
+from formulaseed.pages.values import format_plain, is_number
+from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.typed_rows import ParsedRows
+from formulaseed.source.printing import number_of
+
+_MAX_PLAYERS = 8  # each more doubles the evaluations
+_MIN_PLAYERS = 3
+_MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
+_MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
+_NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
+
+
+@dataclass(frozen=True, slots=True)
+class _Player:
+    """A part that can be left out: reviews at some `places`, or context fields whose neutral values are in `neutral`."""
+
+    label: str
+    places: frozenset[int]
+    neutral: Mapping[str, Value] = field(default_factory=dict)
+    steps: frozenset[str] = frozenset()
+
+
+@dataclass
+class AttributionFinder:
+    """The attribution of one restaurant's number. `dependencies` are those of the verdict, `lookups` what the lookups found."""
+
+    dependencies: VerdictDependencies
+    evaluator: Evaluator
+    rows: Sequence[Row]
+    context: Mapping[str, Any]
+    parameters: Mapping[str, Any] | None
+    lookups: Sequence[Match]
+
+    def find(self, rules: Sequence[Rule]) -> Attribution | None:
+        """Return the attribution of the number that decides between the verdict's `rules`.
+
+        Returns None if the rule that holds compares something else, and if an evaluation without some part fails.
+        """
+        compared = find_compared_number(self.dependencies.verdict, self._steps)
+        if compared is None or not _is_decided_by(rules, compared.name):
+            return None
+        self._number = find_limited_step(compared, self._steps).name
+        try:
+            self._parsed = self.evaluator.parse_rows(self.rows)
+            self._positions = self.evaluator.positions(self._parsed, self.context, self.parameters)
+            values = self.evaluator.trace(self._parsed, self.context, self.parameters)
+            players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
+            changes, base = self._compute_changes(players)
+        except (DataError, EvaluationError):
+            return None
+        score = values[compared.name]
+        unlimited = values[self._number]
+        if not is_number(score) or not is_number(unlimited):
+            return None
+        parts = [
+            self._build_part(player, change)
+            for player, change in zip(players, changes, strict=True)
+            if abs(change) > _NEGLIGIBLE
+        ]
+        parts.sort(key=lambda part: -abs(part.change))
+        if score != unlimited:
+            parts.append(_describe_limit(compared, float(score), float(unlimited)))
+        return Attribution(
+            step=compared.name,
+            label=label_of(compared),
+            unit=compared.unit,
+            adverse=compared.adverse,
+            base=base,
+            value=float(score),
+            uncounted=len(self.rows) - len({place for player in players for place in player.places}),
+            parts=[_add_code(part, place) for place, part in enumerate(parts, 1)],
+        )
+
+    @property
+    def _steps(self) -> dict[str, nodes.Step]:
+        return self.dependencies.steps_by_name
+
+    # --- the parts
+
+    @cached_property
+    def _conditional(self) -> dict[str, typed.Aggregate]:
+        """The aggregates that the verdict depends on and that select reviews by a condition."""
+        return {
+            name: aggregate
+            for name, aggregate in self.dependencies.aggregates.items()
+            if aggregate.where is not None or aggregate.entry.takes == "condition"
+        }
+
+    def _group_reviews(self) -> Iterator[_Player]:
+        """Yield a player for each group of reviews that the same conditional aggregates count; other reviews belong to none."""
+        counted: dict[int, set[str]] = {}
+        for name in self._conditional:
+            for place in self._positions.get(name, ()):
+                counted.setdefault(place, set()).add(name)
+        groups: dict[frozenset[str], list[int]] = {}
+        for place in sorted(counted):
+            groups.setdefault(frozenset(counted[place]), []).append(place)
+        for names, places in groups.items():
+            yield _Player(self._describe_group(names), frozenset(places), steps=names)
+
+    def _describe_group(self, names: frozenset[str]) -> str:
+        """Return the labels of the counts among `names`, or of all aggregates if none counts, in the seed's order.
+
+        A count is left out if another one requires the same and more: of waits and long waits, only long waits are named.
+        """
+        ordered = [name for name in self._conditional if name in names]
+        named = [name for name in ordered if self._conditional[name].entry.counts] or ordered
+        required = {
+            name: {(*one.field, one.operator, str(one.limit)) for one in self.dependencies.requirements.get(name, ())}
+            for name in named
+        }
+        specific = [name for name in named if not any(required[name] < required[other] for other in named)]
+        return ", ".join(label_of(self._steps[name]) for name in specific)
+
+    def _find_facts(self) -> Iterator[_Player]:
+        """Yield a player for each context field that a step uses and that can be taken away.
+
+        The source of a lookup with a default becomes a string with no key, and a field that may be null becomes null. A
+        field without such a neutral value, or one that has it already, stays in the base.
+        """
+        keys = {match.step: match.key for match in self.lookups if match.key is not None}
+        labels: dict[str, str] = {}
+        used: dict[Symbol, None] = {}
+        for step in self.dependencies.steps:
+            for expression in step.expressions():
+                used.update(dict.fromkeys(typed.symbols_in(expression)))
+            if isinstance(step.operation, nodes.Lookup) and step.operation.has_default and step.name in keys:
+                label = f"{label_of(step)}: {keys[step.name]}"
+                labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
+        fields = {declared.name: declared for declared in self.dependencies.program.context}
+        for symbol in used:
+            if symbol.kind is not SymbolKind.CONTEXT or self.context.get(symbol.name) in (None, ""):
+                continue
+            declared = fields[symbol.name]
+            neutral: Value = None
+            label = labels.get(symbol.name, f"{label_of(declared)}: {format_plain(self.context[symbol.name])}")
+            if symbol.name in labels and declared.ty.base is Base.STRING:
+                neutral = ""
+            elif not declared.ty.nullable:
+                continue
+            player = _Player(label, frozenset(), {symbol.name: neutral})
+            if self._can_leave_out(player):
+                yield player
+
+    def _can_leave_out(self, player: _Player) -> bool:
+        """Return True if the restaurant has a value for the number without a player's facts."""
+        try:
+            self._evaluate([player])
+        except (DataError, EvaluationError):
+            return False
+        return True
+
+    def _merge_smallest(self, players: Sequence[_Player]) -> list[_Player]:
+        """Return at most as many players as the reviews allow: those whose absence matters least become one."""
+        affordable = (_MAX_EVALUATED_REVIEWS // max(1, len(self.rows))).bit_length() - 1
+        limit = max(_MIN_PLAYERS, min(_MAX_PLAYERS, affordable))
+        if len(players) <= limit:
+            return [*players]
+        whole = self._evaluate([])
+        ranked = sorted(players, key=lambda player: -abs(whole - self._evaluate([player])))
+        rest = ranked[limit - 1 :]
+        merged = _Player(
+            f"{number_of(len(rest), 'smaller part')} together",
+            frozenset().union(*(player.places for player in rest)),
+            {name: value for player in rest for name, value in player.neutral.items()},
+        )
+        return [*ranked[: limit - 1], merged]
+
+    # --- the changes
+
+    def _evaluate(self, left_out: Sequence[_Player]) -> float:
+        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+        places = {place for player in left_out for place in player.places}
+        context = {**self.context, **{name: value for player in left_out for name, value in player.neutral.items()}}
+        rows = self._parsed
+        if places:
+            rows = ParsedRows(row for place, row in enumerate(self._parsed) if place not in places)
+        number = self.evaluator.trace(rows, context, self.parameters)[self._number]
+        if not is_number(number):
+            raise DataError(f"{self._number} is null without some reviews")
+        return float(number)
+
+    def _compute_changes(self, players: Sequence[_Player]) -> tuple[list[float], float]:
+        """Return the Shapley value of each player, and the number without all of them. Evaluates each subset once."""
+        count = len(players)
+        values = [
+            self._evaluate([player for place, player in enumerate(players) if not subset >> place & 1])
+            for subset in range(2**count)
+        ]
+        changes = []
+        for place in range(count):
+            change = 0.0
+            for subset in range(2**count):
+                if not subset >> place & 1:
+                    size = subset.bit_count()
+                    change += (values[subset | 1 << place] - values[subset]) / (count * comb(count - 1, size))
+            changes.append(change)
+        return changes, values[0]
+
+    def _build_part(self, player: _Player, change: float) -> AttributionPart:
+        """Return a player with its change, and the review that matters most, as data."""
+        places = sorted(player.places)
+        names = [review_name(self.rows[place], place) for place in places]
+        main = None
+        if places:
+            main = names[places.index(self._find_main_review(places))]
+        return AttributionPart(
+            code="",
+            label=player.label,
+            change=change,
+            source="reviews" if places else "facts",
+            reviews=names,
+            main_review=main,
+            steps=[name for name in self._conditional if name in player.steps],
+            fields=[*player.neutral],
+        )
+
+    def _find_main_review(self, places: Sequence[int]) -> int:
+        """Return the position of the review whose absence alone changes the number most, of the first ones of a group."""
+        candidates = places[:_MAX_COMPARED_REVIEWS]
+        if len(candidates) == 1 or len(self.rows) * len(candidates) > _MAX_EVALUATED_REVIEWS:
+            return candidates[0]
+        whole = self._evaluate([])
+        return max(candidates, key=lambda place: abs(whole - self._evaluate([_Player("", frozenset((place,)))])))
+
+
+def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step | None:
+    """Return the number that the rules of a verdict compare most often, the first of equals; None if they compare no number."""
+    used = Counter(
+        symbol.name
+        for condition, _ in verdict.rules()
+        if condition is not None
+        for symbol in dict.fromkeys(typed.symbols_in(condition))
+        if symbol.kind is SymbolKind.STEP and steps[symbol.name].ty.is_numeric
+    )
+    return steps[used.most_common(1)[0][0]] if used else None
+
+
+def _add_code(part: AttributionPart, place: int) -> AttributionPart:
+    """Return a part with its code, `R1` for the first `place`; limits have none."""
+    if part.source == "limit":
+        return part
+    return part.model_copy(update={"code": f"R{place}"})
+
+
+def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
+    """Return True if the rule that holds compares the step `number`, or is the last one, which holds if no other does."""
+    return any(
+        rule.state == "taken" and (rule.condition is None or number in (side.left for side in rule.comparisons))
+        for rule in rules
+    )
+
+
+def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> AttributionPart:
+    """Return the last part: what the limits or the rounding of the compared number take away or add."""
+    low: list[Value] = []
+    high: list[Value] = []
+    if isinstance(compared.operation, nodes.Formula):
+        low, high = find_limits(compared.operation.expression)
+    label = "rounded"
+    if score in high:
+        label = f"at most {format_plain(score)}"
+    elif score in low:
+        label = f"at least {format_plain(score)}"
+    return AttributionPart(
+        code="",
+        label=label,
+        change=score - unlimited,
+        source="limit",
+        reviews=[],
+        main_review=None,
+        steps=[],
+        fields=[],
+    )

@@ -1,0 +1,119 @@
+"""The first screen: a sum of reasons that is right, sentences about changes that come true, and at most 14 lines."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from explaining import G1A, LINES, choose, count, explain_line, formula, make_seed
+from formulaseed import explain, load_evaluator, load_seed
+from formulaseed.explanation.summary import build_parts_table, describe_changes
+from formulaseed.testing import contexts as contexts_of
+from formulaseed.testing import reference_evaluate
+from formulaseed.testing import rows as rows_of
+from helpers import TASKS
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_parts_add_up_to_the_score(name: str) -> None:
+    """The base and all changes are the score; the columns of the table add up as they are written; 14 lines at most."""
+    explanation = explain_line(name)
+    attribution = explanation.attribution
+    assert attribution is not None
+    total = attribution.base + math.fsum(part.change for part in attribution.parts)
+    assert math.isclose(total, attribution.value, rel_tol=1e-9, abs_tol=1e-9)
+    assert attribution.value == explanation.outputs["FINAL_RISK_SCORE"]
+    table = build_parts_table(explanation, attribution)
+    scores = [float(row[3]) for row in table.rows]
+    for before, row in zip(scores, table.rows[1:], strict=False):
+        assert round(before + float(row[2]), 2) == float(row[3])
+    assert math.isclose(scores[-1], attribution.value, abs_tol=0.005)
+    lines = explanation.text.splitlines()
+    assert len([line for line in lines if line]) <= 14
+    assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_base_is_the_score_without_the_parts(name: str) -> None:
+    """Without the reviews of all parts, and with a cuisine that is in no table, the policy gives the base."""
+    line, attribution = LINES[name], explain_line(name).attribution
+    assert attribution is not None
+    left_out = {review for part in attribution.parts for review in part.reviews}
+    rows = [row for row in line["rows"] if row["review_id"] not in left_out]
+    context = {**line["context"], **({"categories": ""} if any(part.fields for part in attribution.parts) else {})}
+    counted = load_evaluator(G1A).trace(rows, context)
+    assert math.isclose(counted["RAW_RISK"], attribution.base, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
+@given(data=st.data())
+def test_the_parts_add_up_for_any_rows(task: str, data: st.DataObject) -> None:
+    """Random rows of policies whose scores divide, multiply, round and take logarithms; the value is the reference's."""
+    seed = load_seed(TASKS / task / "seed.json")
+    rows = data.draw(rows_of(seed))
+    context = data.draw(contexts_of(seed))
+    explanation = explain(seed, rows, context, "b")
+    attribution = explanation.attribution
+    if attribution is None:
+        return
+    total = attribution.base + math.fsum(part.change for part in attribution.parts)
+    assert math.isclose(total, attribution.value, rel_tol=1e-6, abs_tol=1e-6)
+    assert attribution.value == reference_evaluate(seed, rows, context)[attribution.step]
+    assert explanation.text.count("\n") <= 30
+
+
+def test_a_verdict_of_another_rule_has_no_sum() -> None:
+    """Where the rule that holds compares something else than the score, its sentence takes the place of the sum."""
+    steps = [
+        count("N"),
+        formula("SCORE", "N * 2.0"),
+        choose("V", {"N == 0": "none", "SCORE > 3": "high", "SCORE > 1": "some"}, "low"),
+    ]
+    seed = make_seed(steps, "V")
+    assert explain(seed, [], {}, "b").attribution is None
+    assert "V is 'none' because N is 0" in explain(seed, [], {}, "b").text
+    high = explain(seed, [{"review_id": "r", "extraction": {}}] * 1, {}, "b")
+    assert high.attribution is not None
+    assert (high.verdict, high.attribution.step) == ("some", "SCORE")
+
+
+@pytest.mark.parametrize(("adverse", "labels"), [("higher", ["bad"]), ("lower", ["good"]), (None, ["bad", "good"])])
+def test_reasons_are_the_parts_that_hurt(adverse: str | None, labels: list[str]) -> None:
+    """`adverse` says which direction speaks against a restaurant; without it both do, the largest first."""
+    fields = [{"name": "tone", "type": "enum", "values": ["none", "good", "bad"]}]
+    score = formula("SCORE", "3.0 * N_BAD - 2.0 * N_GOOD") | ({} if adverse is None else {"adverse": adverse})
+    steps = [count("N_BAD", {"extraction.tone": "bad"}), count("N_GOOD", {"extraction.tone": "good"}), score]
+    seed = make_seed([*steps, choose("V", {"SCORE > 0": "bad"}, "good")], "V", fields=fields)
+    rows = [{"review_id": tone, "extraction": {"tone": tone}} for tone in ("good", "bad", "none")]
+    explanation = explain(seed, rows, {}, "b")
+    reasons = explanation.select_reasons()
+    assert [reason.label for reason in reasons] == labels
+    assert {reason.label: reason.change for reason in reasons} == {
+        label: {"bad": 3.0, "good": -2.0}[label] for label in labels
+    }
+    assert {review for reason in reasons for review in reason.reviews} == {*labels}
+    assert explanation.attribution is not None
+    assert explanation.attribution.uncounted == 1
+
+
+def test_many_groups_share_a_part() -> None:
+    """Parts beyond eight are one, and all still add up."""
+    fields = [{"name": f"f{place}", "type": "boolean", "default": False} for place in range(12)]
+    counts = [count(f"N{place}", {f"extraction.f{place}": True}) for place in range(12)]
+    score = formula("SCORE", " + ".join(f"{place + 1} * N{place}" for place in range(12)))
+    seed = make_seed([*counts, score, choose("V", {"SCORE > 9": "high"}, "low")], "V", fields=fields)
+    rows = [{"review_id": f"r{place}", "extraction": {f"f{place}": True}} for place in range(12)]
+    attribution = explain(seed, rows, {}, "b").attribution
+    assert attribution is not None
+    assert len(attribution.parts) == 8
+    assert (attribution.base, round(sum(part.change for part in attribution.parts), 9)) == (0.0, 78.0)
+    assert attribution.parts[0].label == "5 smaller parts together"
+
+
+def test_what_would_change_it_names_parts_and_scores() -> None:
+    """Single reviews share one sentence with the score without each; new reviews are named by what would count them."""
+    sentences = [*describe_changes(explain_line("hanks-blue-plate"))]
+    assert "Low Risk if R1 (2.85) or R2 (3.71) did not count" in sentences
+    assert any(sentence.startswith("Low Risk with 1 more review: ") for sentence in sentences)

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "c27871c516de0cdd261b864f75f0e87d681ee504311b19184d6f35c2abdf578a"
-BODY_SHA256: Final = "a9b1d12c071e044a2e433f2299c8aaea5cdf8f59a63d9a18ff905853f3d0b0c3"
+SEED_SHA256: Final = "ac6ffa50d6e18ec4b4614acedd692770ddb574944a66708cb577f9e6eb5baf6a"
+BODY_SHA256: Final = "f59e266367a06ff452bae4dd482cb960a831bc7946bbd8882101aa9d7e00b320"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 # values of IncidentSeverity: allergic reaction
@@ -62,50 +62,99 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "An incident (`IS_INCIDENT`) is a firsthand account of a mild, moderate or severe reaction."
+    # policy: "Hearsay and worries are not incidents."
     # $IS_INCIDENT: firsthand reaction: extraction.account_type == 'firsthand' and extraction.incident_severity in ['mild', 'moderate',
     # 'severe']
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     # firsthand mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
     N_MILD: int
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     # firsthand moderate reactions: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
     N_MODERATE: int
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     # firsthand severe reactions: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
     N_SEVERE: int
+    # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
+    # `N_TOTAL_INCIDENTS`."
     N_TOTAL_INCIDENTS: int  # firsthand reactions: N_MILD + N_MODERATE + N_SEVERE
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_POSITIVE: int  # helpful answers by staff: count where extraction.safety_interaction == 'positive'
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_NEGATIVE: int  # dismissive answers by staff: count where extraction.safety_interaction == 'negative'
+    # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
+    # them."
     N_BETRAYAL: int  # reactions after staff promised safety: count where extraction.safety_interaction == 'betrayal'
+    # policy: "Such reviews are judged like all others and come out as "none"; they still count as relevant reviews below."
+    # policy: "Count all relevant reviews (`N_ALLERGY_REVIEWS`)."
     N_ALLERGY_REVIEWS: int  # relevant reviews: count
+    # policy: "`TRUST_RAW` is 1.0, plus 0.1 for each positive, minus 0.2 for each negative, minus 0.5 for each betrayal."
     TRUST_RAW: float  # trust in staff, before limits: 1.0 + N_POSITIVE * 0.1 - N_NEGATIVE * 0.2 - N_BETRAYAL * 0.5
+    # policy: "`TRUST_SCORE` is that, kept between 0.1 and 1.0."
     TRUST_SCORE: float  # trust in staff: max(0.1, min(1.0, TRUST_RAW))
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     MILD_WEIGHT: float  # weight of a mild reaction, in points: 2 * (1.5 - TRUST_SCORE)
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     MODERATE_WEIGHT: float  # weight of a moderate reaction, in points: 5 * (1.3 - 0.3 * TRUST_SCORE)
+    # policy: "**Severity.** A mild reaction weighs 2 x (1.5 - trust) (`MILD_WEIGHT`), a moderate one 5 x (1.3 - 0.3 x trust)
+    # (`MODERATE_WEIGHT`), a severe one always 15 (`SEVERE_WEIGHT`)."
     SEVERE_WEIGHT: int  # weight of a severe reaction, in points: constant 15
+    # policy: "The sum of the counts times their weights is `ADJUSTED_INCIDENT_SCORE`."
     # weight of all reactions, in points: N_MILD * MILD_WEIGHT + N_MODERATE * MODERATE_WEIGHT + N_SEVERE * SEVERE_WEIGHT
     ADJUSTED_INCIDENT_SCORE: float
+    # policy: "**Trajectory.** Incidents of 2023 or later are recent (`N_RECENT`), earlier ones old (`N_OLD`)."
     N_RECENT: int  # reactions since 2023: count where $IS_INCIDENT and meta.year >= 2023
+    # policy: "**Trajectory.** Incidents of 2023 or later are recent (`N_RECENT`), earlier ones old (`N_OLD`)."
     N_OLD: int  # reactions before 2023: count where $IS_INCIDENT and meta.year < 2023
+    # policy: "`RECENT_RATIO` is the recent share of all incidents, 0 without incidents."
     RECENT_RATIO: float  # share of recent reactions: N_RECENT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 0
+    # policy: "`TRAJECTORY_MULTIPLIER` is 1.3 if the ratio is over 0.7; 0.7 if it is under 0.3 and there are incidents; otherwise 1.0."
     # factor for the trend of reactions: 1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0
     TRAJECTORY_MULTIPLIER: float
+    # policy: "**Cuisine.** `CUISINE_MODIFIER` is the highest value among the categories of the restaurant, 1.0 if none is listed: Thai
+    # 2.0, Vietnamese 1.8, Chinese 1.5, Asian Fusion 1.5, Indian 1.3, Japanese 1.2, Korean 1.2, Mexican 1.0, Italian 0.5, American 0.5,
+    # Pizza 0.5."
     # use of nuts in the cuisine: lookup of context.categories in 11 keys, substring_max, default 1.0
     CUISINE_MODIFIER: float
+    # policy: "If no review is relevant at all, silence is no proof of safety: `SILENCE_PENALTY` is half the modifier, otherwise 0."
     # penalty for having no relevant review, in points: CUISINE_MODIFIER * 0.5 if N_ALLERGY_REVIEWS == 0 else 0
     SILENCE_PENALTY: float
+    # policy: "`CUISINE_IMPACT` is half the modifier plus that penalty."
     CUISINE_IMPACT: float  # impact of the cuisine, in points: CUISINE_MODIFIER * 0.5 + SILENCE_PENALTY
+    # policy: "**Age.** `MOST_RECENT_YEAR` is the year of the latest incident, 2020 without incidents."
     MOST_RECENT_YEAR: int  # year of the latest reaction: max of meta.year where $IS_INCIDENT, default 2020
+    # policy: "`INCIDENT_AGE` is 2025 minus that year."
     INCIDENT_AGE: int  # age of the latest reaction, in years: 2025 - MOST_RECENT_YEAR
+    # policy: "`RECENCY_DECAY` is 1.0 minus 0.15 for each year of age, at least 0.3."
     RECENCY_DECAY: float  # factor for the age of reactions: max(0.3, 1.0 - INCIDENT_AGE * 0.15)
+    # policy: "**Credibility.** Each incident weighs (5 - its stars) + the natural logarithm of (useful votes + 1)."
+    # policy: "`TOTAL_WEIGHT` is the sum; `CREDIBILITY_FACTOR` is the mean over incidents, 1.0 without incidents."
     TOTAL_WEIGHT: float  # credibility of all reactions: sum of 5 - meta.stars + log(meta.useful + 1) where $IS_INCIDENT
+    # policy: "`TOTAL_WEIGHT` is the sum; `CREDIBILITY_FACTOR` is the mean over incidents, 1.0 without incidents."
     # factor for the credibility of reactions: TOTAL_WEIGHT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 1.0
     CREDIBILITY_FACTOR: float
+    # policy: "`INCIDENT_IMPACT` | `ADJUSTED_INCIDENT_SCORE` x `TRAJECTORY_MULTIPLIER` x `RECENCY_DECAY` x `CREDIBILITY_FACTOR`"
     # impact of reactions, in points: ADJUSTED_INCIDENT_SCORE * TRAJECTORY_MULTIPLIER * RECENCY_DECAY * CREDIBILITY_FACTOR
     INCIDENT_IMPACT: float
+    # policy: "`TRUST_IMPACT` | (1.0 - `TRUST_SCORE`) x 3.0"
     TRUST_IMPACT: float  # impact of lost trust, in points: (1.0 - TRUST_SCORE) * 3.0
+    # policy: "`POSITIVE_CREDIT` | `N_POSITIVE` x `TRUST_SCORE` x 0.5"
     POSITIVE_CREDIT: float  # credit for helpful answers, in points: N_POSITIVE * TRUST_SCORE * 0.5
+    # policy: "`BASE_RISK` | 2.0 for every restaurant"
     BASE_RISK: float  # risk of every restaurant, in points: constant 2.0
+    # policy: "`RAW_RISK` | base risk + incident impact + trust impact + cuisine impact - positive credit"
     # risk score, before limits, in points: BASE_RISK + INCIDENT_IMPACT + TRUST_IMPACT + CUISINE_IMPACT - POSITIVE_CREDIT
     RAW_RISK: float
+    # policy: "`FINAL_RISK_SCORE` | `RAW_RISK`, kept between 0 and 20"
     FINAL_RISK_SCORE: float  # risk score, in points: max(0.0, min(20.0, RAW_RISK))
+    # policy: "`VERDICT` is "Low Risk" under 4.0, "High Risk" from 4.0 to under 8.0, and "Critical Risk" from 8.0."
     # verdict: 'Low Risk' if FINAL_RISK_SCORE < 4.0; 'High Risk' if FINAL_RISK_SCORE < 8.0; else 'Critical Risk'
     VERDICT: Verdict
 

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Late-night"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "d74a2cc27201a3fabafe3f1c887c1b80ecbb8b89caca353a115ae94454437379"
-BODY_SHA256: Final = "5c2a8e75cd5dc29cbe1f6f8a74cd6b0e892a23857e2a4da4d5095c3b4f931fbb"
+SEED_SHA256: Final = "402a456c2357f8ed726bfbb4c90d0adc78b93e89dbb2f168035dc3631f8b2205"
+BODY_SHA256: Final = "cd135e22c5a8ecaa71c34eeac916a46e1d9f8f6164084e0d57c1f27b722911ed"
 KEYWORDS: Final[tuple[str, ...]] = ()
 
 # values of VisitTime: When the visit took place, as far as the review tells
@@ -63,42 +63,83 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "New Year is no ordinary night (`IS_NEW_YEAR`): reviews dated 31 December 2018 or 1 January 2019, and the same two days of
+    # the three winters after it, up to 1 January 2022, are left out below."
     # $IS_NEW_YEAR: New Year's night: meta.date in ['2018-12-31', '2019-01-01', '2019-12-31', '2020-01-01', '2020-12-31', '2021-01-01',
     # '2021-12-31', '2022-01-01']
+    # policy: "November, December, January and February are dark months (`IS_DARK_MONTH`)."
     # $IS_DARK_MONTH: dark month: meta.month in [11, 12, 1, 2]
+    # policy: "A late review (`IS_LATE`) has visit time late and is not from New Year."
     # $IS_LATE: late visit: extraction.visit_time == 'late' and not $IS_NEW_YEAR
+    # policy: "A concern (`IS_CONCERN`) is a late review with a safety concern other than none."
     # $IS_CONCERN: late visit with a concern: $IS_LATE and extraction.safety_concern != 'none'
+    # policy: "`N_REVIEWS` | all reviews, New Year included"
+    # policy: "Every review is relevant: the time of a visit is told in too many ways for a list of words."
     N_REVIEWS: int  # relevant reviews: count
+    # policy: "`N_LATE`, `N_LATE_DARK` | late reviews; those of dark months"
     N_LATE: int  # late visits: count where $IS_LATE
+    # policy: "`N_LATE`, `N_LATE_DARK` | late reviews; those of dark months"
+    # policy: "November, December, January and February are dark months (`IS_DARK_MONTH`)."
     N_LATE_DARK: int  # late visits in dark months: count where $IS_LATE and $IS_DARK_MONTH
+    # policy: "`N_INCIDENTS` | late reviews with an incident"
     N_INCIDENTS: int  # late visits with an incident: count where $IS_LATE and extraction.safety_concern == 'incident'
+    # policy: "`N_ROWDY` | late reviews with a rowdy crowd and no security present"
     # late visits with a rowdy crowd and no security: count where $IS_LATE and extraction.rowdy_crowd and not extraction.security_present
     N_ROWDY: int
+    # policy: "`N_SECURED` | late reviews with security present"
     N_SECURED: int  # late visits with security: count where $IS_LATE and extraction.security_present
+    # policy: "`N_CLOSED_EARLY` | reviews of any visit time, not from New Year, that found it closed early"
     N_CLOSED_EARLY: int  # visits that found it closed early: count where extraction.closed_early and not $IS_NEW_YEAR
+    # policy: "`CONCERN_WEIGHT` sums over concerns: 3 for an incident, 1 for unease, times 3 in a dark month and times 2 in any other."
+    # policy: "November, December, January and February are dark months (`IS_DARK_MONTH`)."
     # weight of all concerns: sum of (3 if extraction.safety_concern == 'incident' else 1) * (3 if meta.month in [11, 12, 1, 2] else 2)
     # where $IS_CONCERN
     CONCERN_WEIGHT: int
+    # policy: "`SAFETY_LOSS` is 4 x concern weight + 2 for each rowdy night, at most 60, taken negatively."
+    # policy: "Losses are given as negative numbers."
     SAFETY_LOSS: int  # change for safety, in points: -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
+    # policy: "`HOURS_LOSS` is 3 for each early closing, at most 15, taken negatively."
+    # policy: "Losses are given as negative numbers."
     HOURS_LOSS: int  # change for closing early, in points: -min(15, 3 * N_CLOSED_EARLY)
+    # policy: "`SECURITY_CREDIT` is 2 for each late review with security, at most 10."
     SECURITY_CREDIT: int  # credit for security, in points: min(10, 2 * N_SECURED)
+    # policy: "`COVERAGE` is `N_REVIEWS` divided by the review count of the restaurant, at most 1.0, and 0 if that count is 0: it says how
+    # much of the record was read."
     # share of the restaurant's reviews that are relevant: min(1.0, N_REVIEWS / context.review_count) if context.review_count > 0 else 0.0
     COVERAGE: float
+    # policy: "`CONFIDENCE` is 0.5 + 0.5 x coverage."
     CONFIDENCE: float  # weight of the evidence: 0.5 + 0.5 * COVERAGE
+    # policy: "`RATING_ALLOWANCE` is 4 for each star that the restaurant is rated above 3.0, and -4 for each below, in proportion."
     RATING_ALLOWANCE: float  # change for the rating, in points: 4 * (context.stars - 3.0)
+    # policy: "`TRANSIT_CREDIT` is for postal codes with night service close by: 19102, 19103 and 19107 get 5; 19104, 19106, 19122 and
+    # 19123 get 3; all others 0."
     # credit for transit at night, in points: lookup of context.postal_code in 7 keys, exact, default 0
     TRANSIT_CREDIT: int
+    # policy: "For the reader: `LATE_PERCENT` is the percentage of late reviews among all, `DARK_PERCENT` that of dark months among late
+    # reviews, `INCIDENT_RATE` the incidents per late review; each 0 where there is nothing to divide by."
     LATE_PERCENT: float  # share of late visits, in %: 100 * N_LATE / N_REVIEWS if N_REVIEWS > 0 else 0.0
+    # policy: "For the reader: `LATE_PERCENT` is the percentage of late reviews among all, `DARK_PERCENT` that of dark months among late
+    # reviews, `INCIDENT_RATE` the incidents per late review; each 0 where there is nothing to divide by."
     DARK_PERCENT: float  # share of late visits in dark months, in %: 100 * N_LATE_DARK / N_LATE if N_LATE > 0 else 0.0
+    # policy: "For the reader: `LATE_PERCENT` is the percentage of late reviews among all, `DARK_PERCENT` that of dark months among late
+    # reviews, `INCIDENT_RATE` the incidents per late review; each 0 where there is nothing to divide by."
     INCIDENT_RATE: float  # incidents for each late visit: N_INCIDENTS / max(N_LATE, 1)
+    # policy: "`NIGHT_CHANGE` is (safety loss + hours loss + security credit) x confidence."
     # change for what guests report, in points: (SAFETY_LOSS + HOURS_LOSS + SECURITY_CREDIT) * CONFIDENCE
     NIGHT_CHANGE: float
+    # policy: "`AFTER_DARK_SCORE` is 70 + night change + rating allowance + transit credit, kept between 0 and 100."
     # comfort after dark, in points: max(0.0, min(100.0, 70 + NIGHT_CHANGE + RATING_ALLOWANCE + TRANSIT_CREDIT))
     AFTER_DARK_SCORE: float
+    # policy: "`VERDICT` is "Permanently Closed" (`CLOSED_LABEL`) if the restaurant is no longer open; "Not Rated" without late reviews;
+    # otherwise the band."
     CLOSED_LABEL: ClosedLabel  # verdict of a closed restaurant: constant 'Permanently Closed'
+    # policy: "`BAND` is "Avoid After Dark" if the incident rate is over 0.25 with at least 2 incidents, whatever the score; otherwise
+    # "Comfortable" from a score of 70, "Take Care" from 40, and "Avoid After Dark" under 40."
     # verdict of an open restaurant: 'Avoid After Dark' if INCIDENT_RATE > 0.25 and N_INCIDENTS >= 2 else 'Comfortable' if
     # AFTER_DARK_SCORE >= 70 else 'Take Care' if AFTER_DARK_SCORE >= 40 else 'Avoid After Dark'
     BAND: Band
+    # policy: "`VERDICT` is "Permanently Closed" (`CLOSED_LABEL`) if the restaurant is no longer open; "Not Rated" without late reviews;
+    # otherwise the band."
     VERDICT: Verdict  # verdict: CLOSED_LABEL if context.is_open == 0 else 'Not Rated' if N_LATE == 0 else BAND
 
 

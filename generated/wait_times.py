@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "2e4ca3ec5cbfcaa89e6655c7ef4a11e8b1c29c16e8761e1f574986531a704851"
-BODY_SHA256: Final = "27914b31c23bc0bb2030779e8adefbc83831804ccdc8a082872a0dbf3f2a456c"
+SEED_SHA256: Final = "f55a8a71e89cb251e20503c8a442949c11797805b9ba5e7487633cb8ae71b975"
+BODY_SHA256: Final = "f5e7d6d6388666bb208f11cad5620c4331f6c45e56ebce052a6bfc35d4a5ea51"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -68,42 +68,83 @@ PARAMETERS: Final = Parameters()
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "A wait (`IS_WAIT`) is a review with any kind of wait but none."
     # $IS_WAIT: review of a wait: extraction.wait_kind != 'none'
+    # policy: "A timed wait (`IS_TIMED`) is a wait with more than 0 minutes."
     # $IS_TIMED: wait with a stated time: extraction.wait_minutes > 0 and $IS_WAIT
+    # policy: "`N_WAITS` | waits"
     N_WAITS: int  # waits: count where $IS_WAIT
+    # policy: "`N_TABLE`, `N_FOOD`, `N_BILL` | waits of that kind"
+    # policy: "table | Waiting to be seated ('waited for a table', 'wait to be seated', 'put our name on the list')"
     N_TABLE: int  # waits for a table: count where extraction.wait_kind == 'table'
+    # policy: "`N_TABLE`, `N_FOOD`, `N_BILL` | waits of that kind"
+    # policy: "food | Waiting for food or drinks ('waited for our food', 'took an hour to get our meal', 'still waiting on drinks')"
     N_FOOD: int  # waits for food or drinks: count where extraction.wait_kind == 'food'
+    # policy: "`N_TABLE`, `N_FOOD`, `N_BILL` | waits of that kind"
+    # policy: "bill | Waiting for the bill or to pay ('waited for the check', 'forever to get the bill', 'waiting in line to pay')"
     N_BILL: int  # waits for the bill: count where extraction.wait_kind == 'bill'
+    # policy: "`N_TIMED` | timed waits"
     N_TIMED: int  # waits with a stated time: count where $IS_TIMED
+    # policy: "`N_MODERATE` | timed waits of 15 minutes or more and under 45"
+    # policy: "A wait under 15 minutes, or one without a number, weighs nothing by itself."
     # waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
     N_MODERATE: int
+    # policy: "`N_LONG` | timed waits of 45 minutes or more"
     N_LONG: int  # waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45
+    # policy: "`N_RECENT_LONG` | long waits in reviews of `RECENT_FROM` or later"
+    # policy: "`N_LONG` | timed waits of 45 minutes or more"
     # recent waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
     N_RECENT_LONG: int
+    # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
+    # policy: "walked_out | Left without being served ('we walked out', 'gave up and left', 'went somewhere else')"
     N_WALKED_OUT: int  # guests who walked out: count where $IS_WAIT and extraction.outcome == 'walked_out'
+    # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
+    # policy: "compensated | The restaurant made up for the wait ('comped our drinks', 'free dessert for the wait', 'took it off the
+    # bill')"
     N_COMPENSATED: int  # guests who were compensated: count where $IS_WAIT and extraction.outcome == 'compensated'
+    # policy: "`N_UNDERSTAFFED` | waits put down to staffing"
     N_UNDERSTAFFED: int  # waits put down to too few staff: count where $IS_WAIT and extraction.blames_staffing
+    # policy: "`TOTAL_MINUTES`, `LONGEST_WAIT` | sum and highest of the minutes of timed waits, 0 without any"
     TOTAL_MINUTES: int  # sum of the stated waits, in minutes: sum of extraction.wait_minutes where $IS_TIMED
+    # policy: "`TOTAL_MINUTES`, `LONGEST_WAIT` | sum and highest of the minutes of timed waits, 0 without any"
     LONGEST_WAIT: int  # longest wait, in minutes: max of extraction.wait_minutes where $IS_TIMED, default 0
+    # policy: "`AVERAGE_WAIT` | total minutes divided by `N_TIMED`, 0 without timed waits"
     AVERAGE_WAIT: float  # average wait, in minutes: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
+    # policy: "`WALKOUT_PERCENT` | 100 x `N_WALKED_OUT` / `N_WAITS`, 0 without waits"
     WALKOUT_PERCENT: float  # share of guests who walked out, in %: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
+    # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     MODERATE_WEIGHT: float  # weight of a moderate wait, in points: constant 1.0
+    # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     LONG_WEIGHT: float  # weight of a long wait, in points: constant 3.0
+    # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     WALKOUT_WEIGHT: float  # weight of a guest who walked out, in points: constant 5.0
+    # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     COMPENSATION_CREDIT: float  # credit for a compensation, in points: constant 1.5
+    # policy: "`MINUTE_POINTS` is moderate waits times their weight plus long waits times theirs."
+    # policy: "A wait under 15 minutes, or one without a number, weighs nothing by itself."
     # points for moderate and long waits, in points: N_MODERATE * MODERATE_WEIGHT + N_LONG * LONG_WEIGHT
     MINUTE_POINTS: float
+    # policy: "`OUTCOME_POINTS` is walkouts times their weight minus compensated waits times the credit."
     # points for how waits ended, in points: N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT
     OUTCOME_POINTS: float
+    # policy: "`DELAY_RATE` is minute points plus outcome points, divided by `N_WAITS`; 0 without waits."
     DELAY_RATE: float  # points per wait, in points: (MINUTE_POINTS + OUTCOME_POINTS) / N_WAITS if N_WAITS > 0 else 0.0
+    # policy: "`TREND_FACTOR` is 0.75 if there are long waits but none of them recent (the problem seems solved), 1.25 if more than half
+    # of the long waits are recent, otherwise 1.0."
     # factor for the trend of long waits: 0.75 if N_LONG > 0 and N_RECENT_LONG == 0; 1.25 if 2 * N_RECENT_LONG > N_LONG; else 1.0
     TREND_FACTOR: float
+    # policy: "`STAFFING_POINTS` is 2 for each understaffed wait, at most 10."
     STAFFING_POINTS: int  # points for too few staff, in points: min(10, 2 * N_UNDERSTAFFED)
+    # policy: "`BOTTLENECK` is "kitchen" if waits for food outnumber those for tables and are no fewer than those for the bill; else
+    # "seating" if there are waits for tables, no fewer than for the bill; else "payment" if there are waits for the bill; else "none"."
     # bottleneck: 'kitchen' if N_FOOD > N_TABLE and N_FOOD >= N_BILL; 'seating' if N_TABLE > 0 and N_TABLE >= N_BILL; 'payment' if N_BILL
     # > 0; else 'none'
     BOTTLENECK: Bottleneck
+    # policy: "`WAIT_SCORE` is 15 x delay rate x trend factor + 0.3 x average wait + staffing points, kept between 0 and 100."
     # wait score, in points: clamp(15 * DELAY_RATE * TREND_FACTOR + 0.3 * AVERAGE_WAIT + STAFFING_POINTS, 0.0, 100.0)
     WAIT_SCORE: float
+    # policy: "`VERDICT`: "Too Few Reviews" if there are fewer waits than `MIN_REVIEWS`; otherwise "Quick" under 20, "Acceptable" under
+    # 45, "Slow" under 70, and "Very Slow" from 70."
     # verdict: 'Too Few Reviews' if N_WAITS < param.MIN_REVIEWS; 'Quick' if WAIT_SCORE < 20; 'Acceptable' if WAIT_SCORE < 45; 'Slow' if
     # WAIT_SCORE < 70; else 'Very Slow'
     VERDICT: Verdict

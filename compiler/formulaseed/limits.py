@@ -30,8 +30,10 @@ UNIT_CHARACTERS = 20
 BECAUSE_CHARACTERS = 200
 """Characters of the reason that a rule of a `case` gives."""
 KEYWORDS = 5_000
+POLICY_NOTES = 10_000
+"""Items of each list in the notes on a policy."""
 SOURCES = 100
-"""Sentences that a field or step cites as its sources."""
+"""Sentences that a part of a seed cites as its sources."""
 FIELDS = 500
 ENUM_VALUES = 1_000
 PARAMETERS = 500

@@ -342,13 +342,13 @@ def test_fix_rewrites_the_file(path: Path) -> None:
     assert f"{link}: 1 error fixed" in outcome.err
     assert (link.is_symlink(), path.read_text(encoding="utf-8")) == (True, misspelt)
     again = command("check", path, "--fix")
-    assert again.err == f"{path}: 0 errors fixed; no safe fix for FS504 at 220:13\n"
+    assert again.err == f"{path}: 0 errors fixed; no safe fix for FS504 at 322:13\n"
 
 
 def test_fix_leaves_a_file_alone_in_which_nothing_can_be_fixed(path: Path) -> None:
     """Neither a sound file is written, nor one whose errors have no safe fix; the command names these errors."""
     sound = G1A.read_text("utf-8")
-    left = "0 errors {}; no safe fix for FS204 at 221:21\n"
+    left = "0 errors {}; no safe fix for FS204 at 323:21\n"
     for text, status, fix, diff in (
         (sound, 0, "", "there are no errors to fix\n"),
         (sound.replace("(5 - meta.s", "(5 - review.s"), 1, left.format("fixed"), left.format("can be fixed")),

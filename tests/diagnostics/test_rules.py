@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from formulaseed import limits
+from formulaseed.cli.policy import compare_with_policy
 from formulaseed.diagnostics.codes import CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems, promote_warnings
 from formulaseed.diagnostics.render import render_text
@@ -29,7 +30,10 @@ _PAGE = re.compile(
 _INSTEAD = re.compile(r"\n## Instead\n\n```jsonl?\n(?P<seed>(?:(?!```).*\n)+)```\n")
 
 ALL = sorted(CODES)
-IN_PROSE = ("FS002", "FS003", "FS104", "FS510", "FS701", "FS702", "FS821", "FS822", "FS823", "FS901")
+IN_PROSE = (
+    "FS002", "FS003", "FS104", "FS510", "FS641", "FS642", "FS643", "FS644", "FS701", "FS702", "FS821", "FS822", "FS823",
+    "FS901",
+)  # fmt: skip
 """The codes whose page only describes an example; `test_described_example` makes each of them happen."""
 WITH_SEEDS = [code for code in ALL if code not in IN_PROSE]
 OF_REQUESTS = [code for code in WITH_SEEDS if code.startswith("FS8")]
@@ -131,12 +135,29 @@ def _check_shorthand(text: str, folder: Path) -> tuple[Diagnostic, ...]:
     return promote_warnings(problems.sorted())
 
 
+def _compare(policy: str, changes: dict[str, object], folder: Path) -> tuple[Diagnostic, ...]:
+    """Compare a step that cites a sentence, with changes, with a policy; return the differences as errors."""
+    step = {"name": "SEVERE_WEIGHT", "op": "const", "value": 15, "sources": ["A severe reaction weighs 15."], **changes}
+    seed = {"task_name": "Cited", "extract": {"fields": []}, "compute": [step], "output": ["SEVERE_WEIGHT"]}
+    seed |= {"allow": {"FS608": "a constant is enough for this test"}, "sources": [SAYS_15]}
+    (folder / "seed.json").write_text(json.dumps(seed), encoding="utf-8")
+    (folder / "task.md").write_text(policy, encoding="utf-8")
+    analysis = analyse_file(folder / "seed.json")
+    assert analysis.diagnostics == ()
+    return promote_warnings(compare_with_policy(analysis, str(folder / "task.md"), None).diagnostics)
+
+
 KEYWORDS = [f"wait {i} minutes" for i in range(limits.KEYWORDS + 1)]
+SAYS_15 = "A severe reaction weighs 15."
 DESCRIBED: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     "FS002": _check_latin,
     "FS003": lambda folder: reported(json.dumps(tiny_seed()) + " " * limits.SEED_BYTES, folder),
     "FS104": _check_large_formula,
     "FS510": lambda folder: analyse(tiny_seed(filter={"keywords": KEYWORDS})).diagnostics,
+    "FS641": partial(_compare, SAYS_15, {"sources": [SAYS_15, "Staff who dismiss the allergy cost 0.3 each."]}),
+    "FS642": partial(_compare, SAYS_15, {"value": 25}),
+    "FS643": partial(_compare, f"{SAYS_15} Reviews with one star count twice.", {}),
+    "FS644": partial(_compare, SAYS_15, {"sources": []}),
     "FS701": _load_edited_module,
     "FS702": partial(_compile_patched, "BACKEND.unsupported", frozenset({("operator", "/")})),
     "FS821": partial(_check_shorthand, "AND(quiet wifi_free)"),

@@ -11,9 +11,9 @@ from unittest.mock import patch
 import pytest
 from drafts import CONDITIONS, G1A, GOOD, GRAPH, NAMES, RECORDED, Drafting, draft
 from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
-from formulaseed.draft.task import read_task
 from formulaseed.draft.transcript import Settings, Transcript
 from formulaseed.llm.prices import read_prices
+from formulaseed.seed.task_text import read_task
 from helpers import EXAMPLES, formulaseed, needs
 
 needs("anthropic", "llm")

@@ -17,12 +17,12 @@ from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
 from formulaseed.draft.prompts import STAGES, Stage, format_values, number_sentences, system_prompt
 from formulaseed.draft.report import SourceTrace, trace_sources, write_report
 from formulaseed.draft.session import DraftResult, DraftSession
-from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import Exchange, Transcript, parse_exchange, record_answers
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import ModelCall
 from formulaseed.llm.prices import read_prices
+from formulaseed.seed.task_text import Task, read_task
 from helpers import SEEDS
 
 GOLDENS = Path(__file__).parent / "prompts"
@@ -184,7 +184,7 @@ def test_what_is_lost_or_added_is_reported() -> None:
     assert (traced.unsourced, traced.unknown) == (("step TRUST_IMPACT",), (("step BASE_RISK", 777),))
     assert traced.missing == ("step N_OLD of the graph", "N_TOTAL_INCIDENTS, which the text asks to report")
     assert [(s.number, number) for s, number in traced.lost_numbers] == [(59, "8.0"), (59, "8.0")]
-    assert ("step VERDICT", "9.0") in traced.added_numbers
+    assert ("step VERDICT", "9.0") in traced.added_values
     assert traced.parts[38] == ["step ADJUSTED_INCIDENT_SCORE"]
 
 

@@ -170,8 +170,9 @@ def test_a_nullable_input_is_declared_where_it_belongs() -> None:
     checked = check_draft(draft, G1A)
     assert not any(checked.defects), checked.faults
     seed = json.loads(checked.text)
-    assert seed["context"] == [{"name": "price_tier", "type": "integer", "nullable": True}]
-    assert seed["extract"]["meta"] == [{"name": "fans", "type": "integer", "nullable": True}]
+    written = {"type": "integer", "nullable": True, "sources": [G1A.sentences[0].text]}
+    assert seed["context"] == [{"name": "price_tier", **written}]
+    assert seed["extract"]["meta"] == [{"name": "fans", **written}]
 
 
 @pytest.mark.parametrize(

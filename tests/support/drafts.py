@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from formulaseed.draft.task import read_task
+from formulaseed.seed.task_text import read_task
 from helpers import EXAMPLES, TASKS, Outcome, command
 from loopback import Loopback
 from loopback_script import Reply

@@ -38,6 +38,10 @@ _MAX_LISTED_PLACES = 5
 @click.option("--fix", is_flag=True, help="Apply the fixes that cannot change a file's meaning.")
 @click.option("--diff", is_flag=True, help="With --fix: write nothing, print the changes; exit 1 where there are any.")
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes, until Ctrl-C.")
+@click.option("--policy", metavar="TASK.md", help="Compare a seed with the policy that its `sources` quote.")
+@click.option(
+    "--baseline", metavar="FILE", help="With --policy: the known gaps, by default those of policy.json beside it."
+)
 @benchmark_option
 @reference_option
 @strict_option
@@ -45,16 +49,21 @@ def check(seeds: tuple[str, ...], watch: bool, **options: Any) -> None:
     """Report every problem in seeds, or in files of requests or rules.
 
     Exit status 1 where there are errors; warnings alone are fine, unless --strict makes them errors. Notes always are.
+    With --policy also 1 where the seed and its policy differ, unless that is a known gap.
     """
     checking = _Check(seeds, **options)
     if checking.form != "text" and (checking.statistics or checking.diff or watch):
         raise click.UsageError("--statistics, --diff and --watch are for people: pass them without --format")
     if checking.diff and not checking.fix:
         raise click.UsageError("--diff shows what --fix would change: pass both")
+    if checking.policy and (len(seeds) != 1 or checking.fix):
+        raise click.UsageError("--policy compares one seed with one policy: pass one file, without --fix")
+    if checking.baseline and not checking.policy:
+        raise click.UsageError("--baseline lists the known gaps between a seed and its policy: pass --policy too")
     if watch and (checking.diff or "-" in seeds):
         raise click.UsageError("--watch is for files, and checks them: pass it without --diff and `-`")
     if watch:
-        _watch([*seeds, *([checking.reference] if checking.reference else [])], checking.run)
+        _watch([*seeds, *filter(None, (checking.reference, checking.policy, checking.baseline))], checking.run)
     sys.exit(checking.run())
 
 
@@ -72,6 +81,8 @@ class _Check:
     benchmark: bool
     reference: str | None
     strict: bool
+    policy: str | None
+    baseline: str | None
 
     def run(self) -> int:
         """Check all files, print their problems, and return the highest exit status of a file.
@@ -88,20 +99,37 @@ class _Check:
     def _check_file(self, file: str) -> int:
         """Check a file, with --fix after fixing it, print its problems, and return its exit status.
 
-        The status is 1 if the file has errors, with --strict also if it has warnings. Adds the diagnostics to
-        `self.diagnostics`; prints them now only in the format for people. With --diff only prints the changes that
-        fixes would make. Raises `UnreadableError` if the file cannot be opened or written.
+        The status is 1 if the file has errors or differs from its policy, with --strict also if it has warnings. Adds
+        the diagnostics to `self.diagnostics`; prints them now only in the format for people. With --diff only prints
+        the changes that fixes would make. Raises `UnreadableError` if the file cannot be opened or written.
         """
         analysis = analyse_file(file, self.reference, benchmark=self.benchmark)
         if self.diff:
             return _print_changes(analysis, fixed(analysis))
         if self.fix:
             analysis = _write_fixed(analysis, fixed(analysis))
-        diagnostics = promote_warnings(analysis.diagnostics) if self.strict else analysis.diagnostics
+        differences = self._compare_with_policy(analysis)
+        diagnostics = (*analysis.diagnostics, *differences)
+        if self.strict:
+            diagnostics = promote_warnings(diagnostics)
         self.diagnostics.extend(diagnostics)
         if self.form == "text" and not self.statistics:
             self._print_file(file, diagnostics)
-        return 1 if any(d.severity == "error" for d in diagnostics) else 0
+        return 1 if differences or any(d.severity == "error" for d in diagnostics) else 0
+
+    def _compare_with_policy(self, analysis: Analysis[Any, Any]) -> tuple[Diagnostic, ...]:
+        """Return the differences between a seed and its policy that are not known; none without --policy or after errors.
+
+        The known gaps that are closed are printed on standard error. Raises as `compare_with_policy` does.
+        """
+        if self.policy is None or analysis.has_errors:
+            return ()
+        from formulaseed.cli.policy import compare_with_policy
+
+        comparison = compare_with_policy(analysis, self.policy, self.baseline)
+        for gap in comparison.closed_gaps:
+            say(f"closed, to be removed from `gaps`: {gap}", err=True)
+        return comparison.diagnostics
 
     def _select(self, diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
         """Return the diagnostics to print: only errors with --errors-only, otherwise all; notes only with --notes.

@@ -21,13 +21,13 @@ from formulaseed.diagnostics.render import summarize
 from formulaseed.documents import analyse_text
 from formulaseed.draft.report import estimate, list_costs, write_report
 from formulaseed.draft.session import DraftResult, DraftSession
-from formulaseed.draft.task import Task, read_task
 from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, record_answers, replay_answers
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import check_ready
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.read.sections import is_task_name
+from formulaseed.seed.task_text import Task, read_task
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
 

@@ -98,6 +98,11 @@ _TABLE = (
     CodeEntry("FS629", "warning", "surrounding-space"),
     CodeEntry("FS630", "warning", "comparison-outside-range"),
     CodeEntry("FS631", "warning", "keys-alike"),
+    # FS64: what a seed cites, compared with its policy by `check --policy`
+    CodeEntry("FS641", "error", "sentence-not-in-policy"),
+    CodeEntry("FS642", "warning", "value-not-in-policy"),
+    CodeEntry("FS643", "warning", "uncited-sentence"),
+    CodeEntry("FS644", "warning", "part-without-source"),
     # FS7: modules and other targets
     CodeEntry("FS701", "error", "modified-module"),
     CodeEntry("FS702", "error", "unsupported-by-target"),
@@ -124,6 +129,8 @@ _TABLE = (
 
 CODES = {entry.code: entry for entry in _TABLE}
 
+POLICY_CODES = frozenset(code for code in CODES if code.startswith("FS64"))
+"""The codes that only the comparison of a seed with its policy reports."""
 SUPPRESSIBLE = tuple(code for code, entry in CODES.items() if entry.severity != "error" and not code.startswith("FS8"))
 """The warnings and notes that a seed can raise and suppress; those of requests are not among them."""
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from formulaseed.draft.conversion import Part, list_parts
-from formulaseed.draft.numbers import STRUCTURAL_NUMBERS, number_values
-from formulaseed.draft.task import Task
+from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, number_values
 from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.seed.task_text import Task
 
 Json = Any
 

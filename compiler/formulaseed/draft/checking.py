@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import SeedAnalysis, analyse_text
 from formulaseed.draft.conversion import Part, convert_draft, list_parts
-from formulaseed.draft.task import Task
+from formulaseed.seed.task_text import Task
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from formulaseed import limits
-from formulaseed.draft.task import Task
 from formulaseed.seed.operations import OPERATIONS, Key
+from formulaseed.seed.task_text import Task
 from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.text import one_line
 
@@ -102,7 +102,7 @@ class _Conversion:
             "description": one_line(draft["description"]),
             "parameters": self.unique("parameters", parameters),
             "context": inputs["context"],
-            "filter": keywords and {"keywords": keywords},
+            "filter": keywords and {"keywords": keywords, **self.sources(draft["keywords"])},
         }
         for length in reading["max_length"][:1]:
             optional["review_handling"] = {"max_length": length, "strategy": reading["strategy"]}
@@ -117,6 +117,7 @@ class _Conversion:
             },
             "compute": [self.step(part) for part in draft["steps"]],
             "output": draft["output"],
+            **self.sources({"sources": [*draft["outputs"]["sources"], *reading["sources"]]}),
         }
 
     def unique(self, part: str, pairs: Iterable[tuple[str, Json]]) -> Part:
@@ -139,7 +140,7 @@ class _Conversion:
         declaration = {**_read_words(part, "label"), "type": part["type"]}
         declaration |= _drop_empty({key: part.get(key) for key in ("path", "nullable")})
         declaration |= _drop_empty({"description": one_line(part["description"])})
-        declaration |= {key: part[key][0] for key in ("minimum", "maximum") if part.get(key)}
+        declaration |= {key: part[key][0] for key in ("minimum", "maximum") if part.get(key)} | self.sources(part)
         if kind == "parameter":
             return {**declaration, "default": part["default"]}
         pairs = ((value["value"], one_line(value["meaning"])) for value in part["values"])
@@ -147,8 +148,7 @@ class _Conversion:
         if meanings or part["type"] == "enum":
             declaration["values"] = meanings
         if kind == "field":
-            default = {"default": part["default"][0]} if part["default"] else {}
-            declaration |= default | self.sources(part)
+            declaration |= {"default": part["default"][0]} if part["default"] else {}
         return {"name": part["name"], **declaration}
 
     def step(self, part: Part) -> Part:

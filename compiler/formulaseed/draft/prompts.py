@@ -12,7 +12,6 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft import wire
-from formulaseed.draft.task import Task
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARISONS, OPERATORS
 from formulaseed.language.types import Type
@@ -20,6 +19,7 @@ from formulaseed.llm.calls import render_prompt
 from formulaseed.seed.operations import OPERATIONS
 from formulaseed.seed.read.sections import FIELD_TYPES, STRATEGIES
 from formulaseed.seed.standard_fields import CONTEXT, META, VALIDITY_FIELD, VALIDITY_VALUES
+from formulaseed.seed.task_text import Task
 
 Json = Any
 

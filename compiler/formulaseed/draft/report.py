@@ -2,8 +2,8 @@
 
 The likely cost assumes answers as long, for the number of sentences, as those of the recorded example. The upper bound assumes
 that every answer is as long as it may be; only the bound includes thinking. The report is Markdown; the same session gives the
-same bytes. It traces the sentences to the parts of the seed and back, and compares numbers by value. "half" is not a number, so
-that the report lists a part's 0.5 whose sentence says half.
+same bytes. It traces the sentences to the parts of the seed and back, with the comparison of `check --policy`. In a sentence,
+"half" is 0.5 for a part that cites it, and is not a number that a part has to contain.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formulaseed.diagnostics.render import summarize
 from formulaseed.draft.acceptance import remove_keys
 from formulaseed.draft.conversion import Part, list_parts
-from formulaseed.draft.numbers import STRUCTURAL_NUMBERS, find_numbers, number_values
 from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, format_values, number_sentences, system_prompt
 from formulaseed.draft.session import DraftResult, Round
-from formulaseed.draft.task import Sentence, Task
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
+from formulaseed.seed.citations import Gaps, Policy, find_gaps, list_citations
+from formulaseed.seed.numbers import find_numbers, number_values
 from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.seed.task_text import Sentence, Task
+from formulaseed.source.json_reader import JsonObject
 from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Pri
         "Assumptions": (note["text"] for note in result.assumptions),
         "Open questions": (note["text"] for note in result.questions),
         "Numbers of the text that no part of it has": (f"{n} in {_format_sentence(s)}" for s, n in trace.lost_numbers),
-        "Numbers of the seed that its sentences do not have": (f"{n} in {name}" for name, n in trace.added_numbers),
+        "Values of the seed that its sentences do not have": (f"{n} in {name}" for name, n in trace.added_values),
         "Parts that cite no sentence": trace.unsourced,
         "Unknown sentences cited": (f"{number} by {name}" for name, number in trace.unknown),
         "Sentences that state no rule, as the model says": map(_format_sentence, trace.background),
@@ -196,8 +198,8 @@ class SourceTrace:
     """The steps and outputs that were planned and are not in the draft."""
     lost_numbers: tuple[tuple[Sentence, str], ...]
     """The numbers of sentences that no part which cites the sentence contains."""
-    added_numbers: tuple[tuple[str, str], ...]
-    """The parts with numbers that no sentence which the part cites contains."""
+    added_values: tuple[tuple[str, str], ...]
+    """The parts with numbers and strings that no sentence which the part cites contains."""
 
 
 class _Citation(NamedTuple):
@@ -214,22 +216,33 @@ def trace_sources(result: DraftResult) -> SourceTrace:
     """
     task = result.task
     citations = _cite_parts(result.checked.draft)
+    gaps = _find_gaps(result)
     names_by_sentence: dict[int, list[str]] = {}
     for name, citation in (citations | _cite_notes(result)).items():
         for number in dict.fromkeys(citation.sources):
             names_by_sentence.setdefault(number, []).append(name)
     background = result.checked.draft["background"]
-    uncited = [s for s in task.sentences if not s.is_frame and s.number not in names_by_sentence]
+    uncited = [sentence for sentence in gaps.uncited if sentence.number not in names_by_sentence]
     return SourceTrace(
         parts=names_by_sentence,
         background=tuple(sentence for sentence in uncited if sentence.number in background),
         unmapped=tuple(sentence for sentence in uncited if sentence.number not in background),
-        unsourced=tuple(name for name, one in citations.items() if not any(map(task.text, one.sources))),
+        unsourced=tuple(part.name for part in gaps.unsourced),
         unknown=tuple((name, n) for n, names in names_by_sentence.items() if task.text(n) is None for name in names),
         missing=tuple(_find_missing(result)),
         lost_numbers=tuple(_find_lost_numbers(task.sentences, names_by_sentence, citations)),
-        added_numbers=tuple(_find_added_numbers(task, citations)),
+        added_values=tuple((part.name, str(used.value)) for part, used in gaps.unstated),
     )
+
+
+def _find_gaps(result: DraftResult) -> Gaps:
+    """Compare the draft's seed with the task, as `check --policy` does; a seed that cannot be read cites nothing."""
+    analysis = result.checked.analysis
+    tree = analysis.document.tree
+    citations = []
+    if isinstance(tree, JsonObject) and analysis.parsed is not None:
+        citations = list_citations(analysis.parsed, tree)
+    return find_gaps(citations, Policy(result.task.sentences))
 
 
 def _cite_parts(draft: Part) -> dict[str, _Citation]:
@@ -276,11 +289,3 @@ def _find_lost_numbers(
             continue
         known = number_values([citations[name].content for name in names])
         yield from ((sentence, written) for written, values in find_numbers(sentence.text) if not known & values)
-
-
-def _find_added_numbers(task: Task, citations: Mapping[str, _Citation]) -> Iterator[tuple[str, str]]:
-    """Yield each number of a part that no sentence which the part cites contains."""
-    for name, citation in citations.items():
-        known = number_values([task.text(number) or "" for number in citation.sources]) | STRUCTURAL_NUMBERS
-        added = dict.fromkeys(written for written, values in find_numbers(citation.content) if not known & values)
-        yield from ((name, written) for written in added)

@@ -27,10 +27,10 @@ from formulaseed.draft.prompts import (
     number_sentences,
     system_prompt,
 )
-from formulaseed.draft.task import Task
 from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer
 from formulaseed.llm.calls import ModelCall, UnusableAnswer
+from formulaseed.seed.task_text import Task
 
 Json = Any
 
@@ -199,16 +199,20 @@ def _merge_moved(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(f" {line[1:]}  (moved)" if line[1:] in moved else line for line in shown_once)
 
 
+def _drop_sources(section: Part) -> Part:
+    """Return an object of a seed without its `sources`, which a diff of parts need not repeat."""
+    return {key: value for key, value in section.items() if key != "sources"}
+
+
 def _format_parts(checked: CheckedDraft) -> Iterator[str]:
     """Yield each part of a seed as JSON on one line, without its sources and without a line break.
 
     A part is an item of a list of the seed, or a whole section under its key; `output` is one part.
     """
-    seed = json.loads(checked.text)
+    seed = json.loads(checked.text, object_hook=_drop_sources)
     for section, value in (*seed.pop("extract").items(), *seed.items()):
         parts = value if isinstance(value, list) and section != "output" else [{section: value}]
         for part in parts:
-            part.pop("sources", None)
             yield json.dumps(part, ensure_ascii=False)
 
 

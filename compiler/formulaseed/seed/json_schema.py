@@ -95,7 +95,9 @@ def _build_sections() -> dict[str, JsonSchema]:
         build_list({"type": "string", "pattern": "\\S"}, limits.KEYWORDS, unique=True),
         ["allergy", "peanut"],
     )
-    filtered = build_object(sections.FILTER_KEYS, {"keywords": keywords, "allow": build_ref("allow")})
+    filtered = build_object(
+        sections.FILTER_KEYS, {"keywords": keywords, "sources": build_ref("sources"), "allow": build_ref("allow")}
+    )
     steps = build_list(build_ref("step"), limits.STEPS)
     output = build_list(_A_NAME, limits.OUTPUTS, least=1, unique=True)
     return {
@@ -128,6 +130,7 @@ def _build_sections() -> dict[str, JsonSchema]:
             build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
+        "sources": build_ref("sources"),
         "allow": build_ref("allow"),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formulaseed.diagnostics.codes import POLICY_CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import Document, Kind
@@ -38,7 +39,9 @@ def _lint(written: surface.Program | None, checked: nodes.Program | None, proble
 
     if written is not None and checked is not None:
         lint(written, checked, problems)
-    suppress(written.suppressions if written is not None else (), problems)
+    suppressions = written.suppressions if written is not None else ()
+    # `seed.citations` applies the other suppressions, and only if there is a policy to compare the seed with
+    suppress(tuple(one for one in suppressions if one.code.text not in POLICY_CODES), problems)
 
 
 def _sort_steps(document: Document, program: surface.Program | None, diagnostics: tuple[Diagnostic, ...]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast
+from formulaseed.language.types import Value
 from formulaseed.source.text import Span, tree_node
 
 if TYPE_CHECKING:
@@ -134,12 +135,26 @@ class Step:
 
     def find_mentioned_names(self) -> Iterator[str]:
         """Yield every name in the operation, bare or dotted, in no fixed order and with repeats; `$F` as `F`."""
-        parts: tuple[Operation | Rule, ...] = (self.operation,)
-        if isinstance(self.operation, Case):
-            parts = self.operation.rules
-        for node in ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__)):
+        for node in self._walk():
             if isinstance(node, ast.Name | ast.FilterName):
                 yield node.text
+
+    def find_literals(self) -> Iterator[tuple[Value, Span]]:
+        """Yield every literal of the operation with its place, in no fixed order, and the keys of its table."""
+        for node in self._walk():
+            if isinstance(node, ast.Literal) and not isinstance(node, NoLiteral):
+                yield node.value, node.span
+        if isinstance(self.operation, Lookup):
+            yield from ((entry.key.text, entry.key.span) for entry in self.operation.table)
+
+    def _walk(self) -> Iterator[ast.Expr]:
+        """Yield every expression in the operation, in no fixed order."""
+        parts: list[Operation | Rule | Entry] = [self.operation]
+        if isinstance(self.operation, Case):
+            parts += self.operation.rules
+        elif isinstance(self.operation, Lookup):
+            parts += self.operation.table
+        yield from ast.walk(*(getattr(part, name) for part in parts for name in part.__dataclass_fields__))
 
 
 @tree_node

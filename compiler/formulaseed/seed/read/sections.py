@@ -28,7 +28,7 @@ from formulaseed.source.text import Span
 
 V2_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter", "extract", "review_handling",
-    "compute", "output", "properties", "allow",
+    "compute", "output", "properties", "sources", "allow",
 )  # fmt: skip
 V1_KEYS = (
     "$schema", "task_name", "version", "description", "parameters", "context", "filter_keywords", "extraction_fields",
@@ -44,16 +44,16 @@ _KEY_EXAMPLES = {
     "filter": '"filter": {"keywords": […]}', "extract": '"extract": {"fields": […]}',
     "filter_keywords": '"filter_keywords": […]', "extraction_fields": '"extraction_fields": […]',
 }  # fmt: skip
-FILTER_KEYS = ("keywords", "allow")
+FILTER_KEYS = ("keywords", "sources", "allow")
 EXTRACT_KEYS = ("fields", "meta", "passes", "validity", "examples")
 EXAMPLE_KEYS = ("text", "fields", "quotes", "reasons")
 FIELD_KEYS = (
     "name", "label", "unit", "type", "values", "description", "default", "minimum", "maximum", "evidence", "reason",
     "hint", "sources", "allow",
 )  # fmt: skip
-DECLARED_KEYS = ("name", "label", "unit", "type", "values", "nullable", "description", "allow")
+DECLARED_KEYS = ("name", "label", "unit", "type", "values", "nullable", "description", "sources", "allow")
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
-PARAMETER_KEYS = ("label", "unit", "type", "default", "minimum", "maximum", "description", "allow")
+PARAMETER_KEYS = ("label", "unit", "type", "default", "minimum", "maximum", "description", "sources", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")
 
 SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
@@ -180,6 +180,7 @@ class Sections(ABC):
                 shape.ignore_missing(document, [own_key])
         shape.report_unknown_keys(document, V1_KEYS if self.is_v1 else V2_KEYS, "the seed", foreign)
         self.read_suppressions(document)
+        shape.read_sources(document)
 
     def read_task_name(self) -> Named:
         """Return the name of the task; `task`, with the problem reported, if it is missing or cannot be a name."""
@@ -248,6 +249,7 @@ class Sections(ABC):
             if section is not None:
                 shape.report_unknown_keys(section, keys, noun)
                 self.read_suppressions(section)
+                shape.read_sources(section)
                 if "name" in keys:
                     name_value = shape.require(section, "name", "the field", '"name": such as "severity"')
             name = shape.read_name(name_value, noun)
@@ -291,7 +293,6 @@ class Sections(ABC):
         items = self.list_field_items(value, noun, "extraction")
         for section, name, ty, values, about in self.read_declarations(items, "extraction", FIELD_KEYS, "a field"):
             assert section is not None  # without an object a field has no name, and is not yielded
-            shape.read_sources(section)
             default, low, high = read_bounded_default(section, ty, shape)
             evidence = read_evidence(shape.get(section, "evidence"), shape)
             reason = shape.read_boolean(shape.get(section, "reason"), "`reason`")

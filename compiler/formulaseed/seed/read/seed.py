@@ -87,6 +87,7 @@ class _SeedV2(Sections):
         if section is not None:
             shape.report_unknown_keys(section, sections.FILTER_KEYS, "`filter`")
             self.read_suppressions(section)
+            shape.read_sources(section)
             keywords = self.read_keywords(shape.get(section, "keywords"), "`keywords`")
         value = shape.require(document, "extract", "the seed", '"extract": {"fields": […]}')
         extract = shape.read_object(value, "`extract`", '{"fields": […]}')

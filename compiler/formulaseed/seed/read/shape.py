@@ -87,7 +87,7 @@ class Shape:
         return value.items
 
     def read_sources(self, section: JsonObject) -> tuple[str, ...]:
-        """Return the strings of the key `sources` of a field or step: the sentences of the task that it comes from.
+        """Return the strings of the key `sources` of a section of the seed: the sentences of the task that it comes from.
 
         A sentence that is no string is reported, and is empty in the result.
         """

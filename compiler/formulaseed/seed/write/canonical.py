@@ -16,7 +16,15 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.seed import surface
 from formulaseed.seed.read.properties import PROPERTY_KEYS
-from formulaseed.seed.read.sections import EXAMPLE_KEYS, EXTRACT_KEYS, V1_KEYS, V1_STEP_KEYS, V2_KEYS, is_v1
+from formulaseed.seed.read.sections import (
+    EXAMPLE_KEYS,
+    EXTRACT_KEYS,
+    FILTER_KEYS,
+    V1_KEYS,
+    V1_STEP_KEYS,
+    V2_KEYS,
+    is_v1,
+)
 from formulaseed.seed.read.steps import RULE_KEYS
 from formulaseed.source.json_reader import Plain
 
@@ -33,6 +41,7 @@ _COMMON = {"/context": _FIELD, "/parameters/*": _FIELD, "/properties": PROPERTY_
 _V1 = {"": V1_KEYS, **_COMMON, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
 _V2 = {
     "": V2_KEYS,
+    "/filter": FILTER_KEYS,
     **_COMMON,
     "/extract": EXTRACT_KEYS,
     "/extract/fields": _FIELD,

@@ -55,7 +55,6 @@ DECLARED_KEYS = ("name", "label", "unit", "type", "values", "nullable", "descrip
 CONTEXT_FIELD_KEYS = (*DECLARED_KEYS, "path")
 PARAMETER_KEYS = ("label", "unit", "type", "default", "minimum", "maximum", "description", "sources", "allow")
 REVIEW_HANDLING_KEYS = ("max_length", "strategy")
-
 SCALARS: dict[str, Type] = {"integer": INTEGER, "number": NUMBER, "boolean": BOOLEAN, "string": STRING}
 FIELD_TYPES = ("enum", *SCALARS)
 HINTS = {"stars": "The stars that the review gives."}

@@ -149,7 +149,7 @@ def test_the_computation_is_opened_by_keyboard(open_tab: Callable[..., Tab], rep
     step.focus()
     tab.page.keyboard.press("Enter")
     assert inside.is_visible()
-    assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("#article ul.items").nth(2).inner_text()
+    assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("#article ul.items").nth(3).inner_text()
     tab.page.keyboard.press("Enter")
     assert not inside.is_visible()
 

@@ -67,7 +67,10 @@ def test_a_renamed_step_leaves_a_seed_without_errors() -> None:
     text = G1A
     for old, name in sorted(document.rename(offset, "N_GRAVE"), key=lambda edit: -edit[0].start):
         text = text[: old.start] + name + text[old.end :]
-    assert "N_SEVERE" not in text
+    renamed = json.loads(text)
+    for step in renamed["compute"]:
+        del step["sources"]  # which quote the policy to the word
+    assert "N_SEVERE" not in json.dumps(renamed)
     assert not SeedDocument("seed.json", text).analysis.has_errors
     for wrong in ("N_MILD", "2nd", "a b"):
         with pytest.raises(ValueError, match="`"):

@@ -5,8 +5,9 @@ In: one restaurant's evaluation, with its rows. Out: `Evidence`. The texts of re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -46,7 +47,7 @@ class EvidenceFinder:
         condition none is listed, only their number.
         """
         aggregate = step.aggregate
-        if aggregate is None or aggregate not in self.observer.met:
+        if aggregate is None or aggregate not in self.observer.unmet:
             return None
         counted, excluded = self._split_reviews(aggregate)
         value = self.record.value_of(step.name)
@@ -76,54 +77,49 @@ class EvidenceFinder:
 
         Reviews that fail the same conditions share an exclusion; the largest comes first.
         """
-        met = self.observer.met[aggregate]
-        conditions = {expression_text(condition): condition for condition in next(iter(met), ())}
-        counted: list[int] = []
-        groups: dict[tuple[str, ...], list[int]] = {}
-        for place, results in enumerate(met):
-            unmet = tuple(text for text, condition in conditions.items() if not results[condition])
-            if unmet:
-                groups.setdefault(unmet, []).append(place)
-            else:
-                counted.append(place)
+        groups = self.observer.unmet[aggregate]
+        conditions = self.record.evaluation.list_conjuncts(aggregate.where)
         largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
-        return counted, [self._build_exclusion(unmet, places, conditions) for unmet, places in largest_first]
+        exclusions = [self._build_exclusion(unmet, places, len(conditions)) for unmet, places in largest_first if unmet]
+        return groups.get((), []), exclusions
 
-    def _build_exclusion(
-        self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]
-    ) -> Exclusion:
-        """Return the exclusion of the reviews at `places`, which fail the conditions `unmet`.
+    def _build_exclusion(self, unmet: Sequence[Expr], places: Sequence[int], count: int) -> Exclusion:
+        """Return the exclusion of the reviews at `places`, which fail the conditions `unmet` of all `count`.
 
         If one condition of several fails, `near` describes at most `_MAX_NEAR_REVIEWS` of them, without reviews that
         some step counts by a condition on the same fields. Otherwise `near` is empty.
         """
         near: Iterator[str] = iter(())
-        if len(unmet) == 1 < len(conditions):
-            missed = conditions[unmet[0]]
+        if len(unmet) == 1 < count:
+            missed = unmet[0]
             elsewhere = self._find_counted_by(frozenset(typed.symbols_in(missed)))
             near = (
-                f"{review_name(self.rows[place], place)}: {self._describe_failure(missed, place)}"
+                f"{self._names[place]}: {self._describe_failure(missed, place)}"
                 for place in places
                 if place not in elsewhere
             )
         return Exclusion(
-            conditions=[*unmet],
+            conditions=[*map(expression_text, unmet)],
             number=len(places),
-            review_ids=[review_name(self.rows[place], place) for place in places],
+            review_ids=[self._names[place] for place in places],
             near=[*islice(near, _MAX_NEAR_REVIEWS)],
         )
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of all reviews."""
+        return [review_name(row, place) for place, row in enumerate(self.rows)]
 
     def _find_counted_by(self, fields: frozenset[Symbol]) -> set[int]:
         """Return the positions of the reviews that any step counts by a condition on `fields`. Caches the result."""
         if fields not in self._positions_by_fields:
             places: set[int] = set()
             for step in self.steps:
-                if step.aggregate is None:
+                if step.aggregate is None or step.aggregate not in self.observer.unmet:
                     continue
-                met = self.observer.met.get(step.aggregate, [])
-                tested = {symbol for condition in next(iter(met), ()) for symbol in typed.symbols_in(condition)}
-                if not fields.isdisjoint(tested):
-                    places.update(place for place, results in enumerate(met) if all(results.values()))
+                conditions = self.record.evaluation.list_conjuncts(step.aggregate.where)
+                if any(not fields.isdisjoint(typed.symbols_in(condition)) for condition in conditions):
+                    places.update(self.observer.unmet[step.aggregate].get((), ()))
             self._positions_by_fields[fields] = places
         return self._positions_by_fields[fields]
 
@@ -173,7 +169,7 @@ class EvidenceFinder:
         elif isinstance(meta.get("year"), int):
             date = str(meta["year"])
         return Review(
-            review_id=review_name(row, place),
+            review_id=self._names[place],
             date=date,
             stars=stars if is_number(stars) else None,
             fields={_field_name(symbol): values.get(symbol) for symbol in fields},

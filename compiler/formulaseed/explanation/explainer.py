@@ -37,6 +37,7 @@ from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
+from formulaseed.runtime.typed_rows import ParsedRows
 
 
 @dataclass
@@ -85,9 +86,10 @@ class Explainer:
         seed does not allow. If a step fails, the explanation is about that step: `error` is set, and there is no
         verdict.
         """
-        observer = Observer()
-        evaluation = prepare_evaluation(self.program, rows, context, parameters)
-        evaluation.observer = observer
+        parsed = self.evaluator.parse_rows(rows)  # its messages name the row and the review, unlike the interpreter's
+        self.evaluator.check(parsed, context)
+        evaluation = self._prepare_evaluation(rows, parsed, context, parameters)
+        observer = evaluation.observer = Observer()
         error = self._evaluate(evaluation)
         record = EvaluationRecord(self.steps, evaluation)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
@@ -126,6 +128,19 @@ class Explainer:
             changes=ChangeSearch(self.dependencies, self.evaluator, rows, context, parameters).find_changes(),
             run=dict(run),
         )
+
+    def _prepare_evaluation(
+        self, rows: Sequence[Row], parsed: ParsedRows, context: Mapping[str, Any], parameters: Mapping[str, Any] | None
+    ) -> Evaluation:
+        """Return an evaluation in which rows share a dictionary if they are equal in `parsed`. Raises `DataError`."""
+        first_places: dict[tuple[Any, ...], int] = {}
+        for place, values in enumerate(parsed):
+            first_places.setdefault(values, place)
+        first_rows = [rows[place] for place in first_places.values()]
+        evaluation = prepare_evaluation(self.program, first_rows, context, parameters)
+        by_values = dict(zip(first_places, evaluation.rows, strict=True))
+        evaluation.rows = [by_values[values] for values in parsed]
+        return evaluation
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
         """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.
@@ -192,7 +207,6 @@ def explain_all(
         rows = restaurant.rows
         context = restaurant.context
         try:
-            evaluator.check(rows, context)  # its messages name the row and the review, unlike the explainer's
             explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
         except DataError as error:
             explanation = _explain_failure(explainer, restaurant, error_record(error))

@@ -7,9 +7,9 @@ backend is compared with this evaluator, which shares only the tree and the tabl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
@@ -30,6 +30,7 @@ from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import INTEGER, Base, Type, Value
 from formulaseed.source.text import Span
 
+_Result = TypeVar("_Result")
 _NO_VALUE = (Fault, KeyError, TypeError)
 """The exceptions of a condition that is tested although an earlier one, which guards it, is false."""
 
@@ -104,8 +105,8 @@ class Observer:
 
     watched: Mapping[int, bool] = field(default_factory=dict)
     counts: Counter[tuple[object, object]] = field(default_factory=Counter)
-    met: dict[typed.Aggregate, list[dict[Expr, bool]]] = field(default_factory=dict)
-    """The conjuncts of `where`, with filters expanded, by aggregate and row: True if the row meets the conjunct."""
+    unmet: dict[typed.Aggregate, dict[tuple[Expr, ...], list[int]]] = field(default_factory=dict)
+    """The positions of the rows by aggregate and by the conjuncts of `where` that they fail, which are none for matching rows."""
     terms: dict[typed.Aggregate, dict[int, Any]] = field(default_factory=dict)
     """The value of the operand by aggregate and by the position of each matching row."""
 
@@ -114,7 +115,8 @@ class Observer:
 class Evaluation:
     """The inputs of one restaurant, and the values of the steps evaluated so far.
 
-    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review.
+    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review. Reviews of equal
+    values may share one dictionary, whose conditions and operands are then evaluated once.
     """
 
     shared: SymbolValues
@@ -134,7 +136,8 @@ class Evaluation:
         if isinstance(step.operation, nodes.Filter):
             self.filters[step.name] = step.operation.condition
             if self.observer is not None:
-                tests = (self._test(step.operation.condition, row) for row in self.rows)
+                condition = step.operation.condition
+                tests = self._map_rows(lambda row: self._test(condition, row))
                 self.observer.counts.update((step.name, truth) for truth in tests if truth is not None)
             return
         try:
@@ -178,22 +181,37 @@ class Evaluation:
 
         Notes each value in the observer. Raises `Fault`.
         """
-        where = aggregate.where
-        operand = aggregate.operand
-        for place, row in enumerate(self.rows):
-            if where is None or self.evaluate(where, row):
-                term = None
-                if operand is not None:
-                    term = self.evaluate(operand, row)
-                if self.observer is not None:
-                    self.observer.terms[aggregate][place] = term
+        observed = self.observer.terms[aggregate] if self.observer is not None else {}
+        for place, terms in enumerate(self._map_rows(lambda row: self._evaluate_term(aggregate, row))):
+            for term in terms:
+                observed[place] = term
                 yield place, term
 
+    def _evaluate_term(self, aggregate: typed.Aggregate, row: SymbolValues) -> list[Any]:
+        """Return the operand's value for a row in a list, or None in it if there is no operand; empty if the row does not match.
+
+        Raises `Fault`.
+        """
+        if aggregate.where is not None and not self.evaluate(aggregate.where, row):
+            return []
+        return [None if aggregate.operand is None else self.evaluate(aggregate.operand, row)]
+
     def _observe(self, aggregate: typed.Aggregate, observer: Observer) -> None:
-        """Note in the observer which conjuncts of an aggregate each row meets, also those that a guard protects."""
-        conjuncts = [*dict.fromkeys(self._conjuncts(aggregate.where))]
+        """Note in the observer which conjuncts of an aggregate each row fails, also those that a guard protects."""
         observer.terms[aggregate] = {}
-        observer.met[aggregate] = [{part: bool(self._test(part, row)) for part in conjuncts} for row in self.rows]
+        conjuncts = self.list_conjuncts(aggregate.where)
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        tests = self._map_rows(lambda row: tuple(bool(self._test(part, row)) for part in conjuncts))
+        for place, results in enumerate(tests):
+            groups.setdefault(results, []).append(place)
+        observer.unmet[aggregate] = {
+            tuple(part for part, is_met in zip(conjuncts, results, strict=True) if not is_met): places
+            for results, places in groups.items()
+        }
+
+    def list_conjuncts(self, where: Expr | None) -> list[Expr]:
+        """Return the different conjuncts of a condition, those of filters in place of their names; empty if `where` is None."""
+        return [*dict.fromkeys(self._conjuncts(where))]
 
     def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
         """Yield the conjuncts of a condition; nothing if `where` is None.
@@ -205,6 +223,14 @@ class Evaluation:
                 yield from self._conjuncts(self.filters[part.symbol.name])
             else:
                 yield part
+
+    def _map_rows(self, function: Callable[[SymbolValues], _Result]) -> Iterator[_Result]:
+        """Yield the result of `function` for each row, in order; rows that share a dictionary have the result of one call."""
+        results: dict[int, _Result] = {}
+        for row in self.rows:
+            if id(row) not in results:
+                results[id(row)] = function(row)
+            yield results[id(row)]
 
     def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
         """Return whether a row meets a condition; None if the evaluation fails. The observer notes nothing."""

@@ -46,11 +46,15 @@ class _Player:
 
 @dataclass
 class AttributionFinder:
-    """The attribution of one restaurant's number. `dependencies` are those of the verdict, `lookups` what the lookups found."""
+    """The attribution of one restaurant's number. `dependencies` are those of the verdict, `lookups` what the lookups found.
+
+    `parsed` has the rows as the evaluator parsed them.
+    """
 
     dependencies: VerdictDependencies
     evaluator: Evaluator
     rows: Sequence[Row]
+    parsed: ParsedRows
     context: Mapping[str, Any]
     parameters: Mapping[str, Any] | None
     lookups: Sequence[Match]
@@ -65,9 +69,8 @@ class AttributionFinder:
             return None
         self._number = find_limited_step(compared, self._steps).name
         try:
-            self._parsed = self.evaluator.parse_rows(self.rows)
-            self._positions = self.evaluator.positions(self._parsed, self.context, self.parameters)
-            values = self.evaluator.trace(self._parsed, self.context, self.parameters)
+            self._positions = self.evaluator.positions(self.parsed, self.context, self.parameters)
+            values = self.evaluator.trace(self.parsed, self.context, self.parameters)
             players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
             changes, base = self._compute_changes(players)
         except (DataError, EvaluationError):
@@ -196,10 +199,7 @@ class AttributionFinder:
         """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
         places = {place for player in left_out for place in player.places}
         context = {**self.context, **{name: value for player in left_out for name, value in player.neutral.items()}}
-        rows = self._parsed
-        if places:
-            rows = ParsedRows(row for place, row in enumerate(self._parsed) if place not in places)
-        number = self.evaluator.trace(rows, context, self.parameters)[self._number]
+        number = self.evaluator.trace(self.parsed.without(places), context, self.parameters)[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")
         return float(number)
@@ -241,9 +241,10 @@ class AttributionFinder:
 
     def _find_main_review(self, places: Sequence[int]) -> int:
         """Return the position of the review whose absence alone changes the number most, of the first ones of a group."""
-        candidates = places[:_MAX_COMPARED_REVIEWS]
-        if len(candidates) == 1 or len(self.rows) * len(candidates) > _MAX_EVALUATED_REVIEWS:
-            return candidates[0]
+        affordable = _MAX_EVALUATED_REVIEWS // (_MAX_PLAYERS * len(self.rows))
+        candidates = places[: min(_MAX_COMPARED_REVIEWS, affordable)]
+        if len(candidates) < 2:
+            return places[0]
         whole = self._evaluate([])
         return max(candidates, key=lambda place: abs(whole - self._evaluate([_Player("", frozenset((place,)))])))
 

@@ -45,27 +45,25 @@ _Values = Mapping[str, Any]
 
 @dataclass
 class ChangeSearch:
-    """The search for changes of one restaurant's input. `dependencies` are those of the verdict that is to change."""
+    """The search for changes of one restaurant's input. `dependencies` are those of the verdict that is to change.
+
+    `parsed` has the rows as the evaluator parsed them.
+    """
 
     dependencies: VerdictDependencies
     evaluator: Evaluator
     rows: Sequence[Row]
+    parsed: ParsedRows
     context: Mapping[str, Any]
     parameters: Mapping[str, Any] | None = None
-    _parsed: ParsedRows = field(default_factory=ParsedRows)
     _values: _Values = field(default_factory=dict)
 
     def find_changes(self) -> list[Change]:
         """Return a selection of changes that lead to another verdict: the fewest reviews first, parameters last.
 
-        Empty if the rows are invalid or the evaluation fails. Sets `_parsed` and `_values`. Evaluates the restaurant
-        many times.
+        Empty if the evaluation fails. Sets `_values`. Evaluates the restaurant many times.
         """
-        try:
-            self._parsed = self.evaluator.parse_rows(self.rows)
-        except DataError:
-            return []
-        values = self._trace(self._parsed)
+        values = self._trace(self.parsed)
         if values is None:
             return []
         self._values = values
@@ -156,7 +154,7 @@ class ChangeSearch:
     @cached_property
     def _positions_by_step(self) -> dict[str, list[int]]:
         """The positions of the reviews that each step over reviews counts."""
-        return self.evaluator.positions(self._parsed, self.context, self.parameters)
+        return self.evaluator.positions(self.parsed, self.context, self.parameters)
 
     @cached_property
     def _max_candidates(self) -> int:
@@ -172,7 +170,7 @@ class ChangeSearch:
         )
         kinds: dict[tuple[Any, ...], list[int]] = {}
         for place in sorted(range(len(self.rows)), key=lambda place: -times_counted[place]):
-            kinds.setdefault(self._parsed[place], []).append(place)
+            kinds.setdefault(self.parsed[place], []).append(place)
         return kinds
 
     def _format_names(self, places: Sequence[int]) -> str:
@@ -194,7 +192,7 @@ class ChangeSearch:
             if values is None or not self._is_other_verdict(values):
                 continue
             fewest[self._read_verdict(values)] = 1
-            alike = self._positions_by_kind[self._parsed[place]]
+            alike = self._positions_by_kind[self.parsed[place]]
             noun = "review" if len(alike) == 1 else "one of the reviews"
             text = f"if {noun} {self._format_names(alike)} did not count"
             ids = [review_name(self.rows[alike[0]], alike[0])]
@@ -272,10 +270,7 @@ class ChangeSearch:
 
     def _remove_rows(self, places: Sequence[int]) -> ParsedRows:
         """Return the restaurant's rows without those at some positions."""
-        rows = ParsedRows(self._parsed)
-        for place in sorted(places, reverse=True):
-            del rows[place]
-        return rows
+        return self.parsed.without(places)
 
     # --- more reviews
 
@@ -308,7 +303,7 @@ class ChangeSearch:
 
     def _add_rows(self, row: tuple[Any, ...], number: int) -> ParsedRows:
         """Return the restaurant's rows with `number` copies of a row added."""
-        return ParsedRows([*self._parsed, *[row] * number])
+        return ParsedRows([*self.parsed, *[row] * number])
 
     def _find_turns(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
         """Yield the numbers of added copies of `row` at which the verdict changes, with every step's value.
@@ -357,15 +352,15 @@ class ChangeSearch:
 
                 def is_turned(value: float, name: str = parameter.name) -> bool:
                     """Return True if the verdict is another one with `value` for the parameter `name`."""
-                    return self._is_other_verdict(self._trace(self._parsed, {**(self.parameters or {}), name: value}))
+                    return self._is_other_verdict(self._trace(self.parsed, {**(self.parameters or {}), name: value}))
 
                 value = ParameterSearch(parameter, start, direction, is_turned).find_nearest()
                 if value is None:
                     continue
-                after = self._trace(self._parsed, {**(self.parameters or {}), parameter.name: value})
+                after = self._trace(self.parsed, {**(self.parameters or {}), parameter.name: value})
                 assert after is not None  # it has another verdict
                 text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
-                yield self._build_change("parameter", text, value, self._parsed, after, parameter=parameter.name)
+                yield self._build_change("parameter", text, value, self.parsed, after, parameter=parameter.name)
 
 
 def _select_changes(changes: Sequence[Change]) -> list[Change]:

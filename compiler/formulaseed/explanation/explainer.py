@@ -23,12 +23,13 @@ from formulaseed.explanation.model import Attribution, Evidence, Failure, Match,
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
+from formulaseed.explanation.sharing import prepare_sharing_evaluation
 from formulaseed.explanation.verdict import choose_explained_step
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
 from formulaseed.ir.hoisting import hoist_aggregates
-from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span, prepare_evaluation
+from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span
 from formulaseed.ir.labels import label_of
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
@@ -37,7 +38,6 @@ from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
-from formulaseed.runtime.typed_rows import ParsedRows
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Explainer:
         """
         parsed = self.evaluator.parse_rows(rows)  # its messages name the row and the review, unlike the interpreter's
         self.evaluator.check(parsed, context)
-        evaluation = self._prepare_evaluation(rows, parsed, context, parameters)
+        evaluation = prepare_sharing_evaluation(self.program, rows, parsed, context, parameters)
         observer = evaluation.observer = Observer()
         error = self._evaluate(evaluation)
         record = EvaluationRecord(self.steps, evaluation)
@@ -107,8 +107,9 @@ class Explainer:
             verdict = evaluation.results.get(target.name)
             because = Reasons(record, {part.step: part for part in evidence}, contributions).explain(target)
             rules = record.rules(target)
-            finder = AttributionFinder(self.dependencies, self.evaluator, rows, context, parameters, lookups)
+            finder = AttributionFinder(self.dependencies, self.evaluator, rows, parsed, context, parameters, lookups)
             attribution = finder.find(rules)
+        search = ChangeSearch(self.dependencies, self.evaluator, rows, parsed, context, parameters)
         return Explanation(
             business_id=business_id,
             name=_restaurant_name(context),
@@ -125,22 +126,9 @@ class Explainer:
             lookups=lookups,
             evidence=evidence,
             reviews=len(rows),
-            changes=ChangeSearch(self.dependencies, self.evaluator, rows, context, parameters).find_changes(),
+            changes=search.find_changes(),
             run=dict(run),
         )
-
-    def _prepare_evaluation(
-        self, rows: Sequence[Row], parsed: ParsedRows, context: Mapping[str, Any], parameters: Mapping[str, Any] | None
-    ) -> Evaluation:
-        """Return an evaluation in which rows share a dictionary if they are equal in `parsed`. Raises `DataError`."""
-        first_places: dict[tuple[Any, ...], int] = {}
-        for place, values in enumerate(parsed):
-            first_places.setdefault(values, place)
-        first_rows = [rows[place] for place in first_places.values()]
-        evaluation = prepare_evaluation(self.program, first_rows, context, parameters)
-        by_values = dict(zip(first_places, evaluation.rows, strict=True))
-        evaluation.rows = [by_values[values] for values in parsed]
-        return evaluation
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
         """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.

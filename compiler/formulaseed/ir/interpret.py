@@ -7,7 +7,7 @@ backend is compared with this evaluator, which shares only the tree and the tabl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -115,8 +115,7 @@ class Observer:
 class Evaluation:
     """The inputs of one restaurant, and the values of the steps evaluated so far.
 
-    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review. Reviews of equal
-    values may share one dictionary, whose conditions and operands are then evaluated once.
+    `shared` holds the values that are the same for all reviews, by symbol; `rows` the values of each review.
     """
 
     shared: SymbolValues
@@ -137,8 +136,8 @@ class Evaluation:
             self.filters[step.name] = step.operation.condition
             if self.observer is not None:
                 condition = step.operation.condition
-                tests = self._map_rows(lambda row: self._test(condition, row))
-                self.observer.counts.update((step.name, truth) for truth in tests if truth is not None)
+                tests = Counter(self.map_rows(lambda row: self._test(condition, row), [condition]))
+                self.observer.counts.update({(step.name, truth): tests[truth] for truth in tests.keys() - {None}})
             return
         try:
             for aggregate in step.aggregates():
@@ -182,8 +181,9 @@ class Evaluation:
         Notes each value in the observer. Raises `Fault`.
         """
         observed = self.observer.terms[aggregate] if self.observer is not None else {}
-        for place, terms in enumerate(self._map_rows(lambda row: self._evaluate_term(aggregate, row))):
-            for term in terms:
+        terms = self.map_rows(lambda row: self._evaluate_term(aggregate, row), [aggregate])
+        for place, row_terms in enumerate(terms):
+            for term in row_terms:
                 observed[place] = term
                 yield place, term
 
@@ -199,38 +199,32 @@ class Evaluation:
     def _observe(self, aggregate: typed.Aggregate, observer: Observer) -> None:
         """Note in the observer which conjuncts of an aggregate each row fails, also those that a guard protects."""
         observer.terms[aggregate] = {}
+        groups = observer.unmet[aggregate] = {}
         conjuncts = self.list_conjuncts(aggregate.where)
-        groups: dict[tuple[bool, ...], list[int]] = {}
-        tests = self._map_rows(lambda row: tuple(bool(self._test(part, row)) for part in conjuncts))
-        for place, results in enumerate(tests):
-            groups.setdefault(results, []).append(place)
-        observer.unmet[aggregate] = {
-            tuple(part for part, is_met in zip(conjuncts, results, strict=True) if not is_met): places
-            for results, places in groups.items()
-        }
+
+        def find_group(row: SymbolValues) -> list[int]:
+            """Return the positions of the rows before `row` that fail the same conjuncts."""
+            return groups.setdefault(tuple(part for part in conjuncts if not self._test(part, row)), [])
+
+        for place, group in enumerate(self.map_rows(find_group, conjuncts)):
+            group.append(place)
 
     def list_conjuncts(self, where: Expr | None) -> list[Expr]:
-        """Return the different conjuncts of a condition, those of filters in place of their names; empty if `where` is None."""
-        return [*dict.fromkeys(self._conjuncts(where))]
+        """Return the different conjuncts of a condition, with those of filters in place of their names.
 
-    def _conjuncts(self, where: Expr | None) -> Iterator[Expr]:
-        """Yield the conjuncts of a condition; nothing if `where` is None.
-
-        A filter gives the conjuncts of its condition.
+        Empty if `where` is None.
         """
+        conjuncts: dict[Expr, None] = {}
         for part in typed.conjuncts(where):
             if isinstance(part, typed.Ref) and part.symbol.kind is SymbolKind.FILTER:
-                yield from self._conjuncts(self.filters[part.symbol.name])
+                conjuncts.update(dict.fromkeys(self.list_conjuncts(self.filters[part.symbol.name])))
             else:
-                yield part
+                conjuncts[part] = None
+        return [*conjuncts]
 
-    def _map_rows(self, function: Callable[[SymbolValues], _Result]) -> Iterator[_Result]:
-        """Yield the result of `function` for each row, in order; rows that share a dictionary have the result of one call."""
-        results: dict[int, _Result] = {}
-        for row in self.rows:
-            if id(row) not in results:
-                results[id(row)] = function(row)
-            yield results[id(row)]
+    def map_rows(self, function: Callable[[SymbolValues], _Result], uses: Sequence[Expr]) -> Iterator[_Result]:
+        """Yield the result of `function` for each row, which depends on the row through the expressions `uses` alone."""
+        return map(function, self.rows)
 
     def _test(self, condition: Expr, row: SymbolValues) -> bool | None:
         """Return whether a row meets a condition; None if the evaluation fails. The observer notes nothing."""

@@ -140,9 +140,10 @@ class Evaluator:
     def parse_rows(self, rows: Iterable[JsonObject]) -> ParsedRows:
         """Return rows as the module's tuples, which can be evaluated many times without being parsed again.
 
-        Raises `DataError` for an invalid row or duplicate ids.
+        Equal rows share one tuple. Raises `DataError` for an invalid row or duplicate ids.
         """
-        return ParsedRows(self._parse_rows(list(check_rows(rows))))
+        shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        return ParsedRows(shared.setdefault(row, row) for row in self._parse_rows(list(check_rows(rows))))
 
     def parse_parameters(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the module's tuple of parameters; those not in `values` have their defaults.
@@ -173,7 +174,7 @@ class Evaluator:
         parameter_values = dict(zip(names, values, strict=True))
         return Provenance(self.seed_sha256, version, parameter_values, extractor, prompt_sha256, self._is_edited)
 
-    def check(self, rows: Iterable[JsonObject], context: JsonObject) -> None:
+    def check(self, rows: Rows, context: JsonObject) -> None:
         """Raise the `DataError` that evaluating these rows and this context would raise, if any."""
         self._parse_inputs(rows, context)
 

@@ -183,6 +183,7 @@ def outline(process: subprocess.Popen[str], tmp_path: Path) -> Callable[..., Out
     return compile_to_outline
 
 
+@pytest.mark.thorough
 def test_a_target(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
     """The command and the function compile to it, and the file has its suffix."""
     done = outline("seed.json", "--out", "outlines")

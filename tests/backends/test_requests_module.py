@@ -209,6 +209,7 @@ def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
     assert "\n\nrequests: 2 requests\n" in pipeline.compile(load_requests([one, {**one, "id": "R02"}]), formatted=False)
 
 
+@pytest.mark.thorough
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     module = shutil.copy(ROOT / "generated" / "requests_module.py", tmp_path)  # which is current: test_determinism
     for arguments in (
@@ -232,6 +233,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.thorough
 def test_texts_stay_texts(text: str) -> None:
     value = leaf(text, kind="item_meta", path=["attributes", text], contains=text)
     friends = {"friends": [text], "hops": 1}

@@ -40,6 +40,7 @@ def set_styles(monkeypatch: pytest.MonkeyPatch, *styles: str) -> None:
     monkeypatch.setattr(identity, "STYLES", styles)
 
 
+@pytest.mark.thorough
 def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled again, checked and run, in a release with a newer style; `--style` changes it, and back."""
     before = module.read_bytes()

@@ -43,6 +43,7 @@ def pipe(tmp_path: Path) -> Path:
         ("validate", REQUESTS, "--restaurants", "/dev/zero"), ("evaluate", G1A, "--rows", "-"),
     ],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_a_line_without_an_end_ends_the_file(arguments: tuple[object, ...]) -> None:
     is_stdin = arguments[-1] == "-"
     done = run_bounded(*arguments, redirect="< /dev/zero" if is_stdin else "")

@@ -183,6 +183,7 @@ ROWS_COUNT = "`extracted` must be the number of rows, 2"
         ([review("r")], "`reviews` must be an object"),
     ],
 )
+@pytest.mark.thorough
 def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_path: Path) -> None:
     """A line whose counts are wrong, as after a row was deleted by hand, is refused with what is right."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
@@ -205,6 +206,7 @@ def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_pa
         ("lexical", "`run` must be an object"),
     ],
 )
+@pytest.mark.thorough
 def test_provenance_of_rows_is_that_of_results(run: Any, expected: Any, tmp_path: Path) -> None:
     """Extractor, prompt, and whether an edited module filtered; the seed and its parameters are those of the evaluation."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())

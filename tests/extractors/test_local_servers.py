@@ -101,6 +101,7 @@ def run(kitchen: Kitchen, server: LocalServer, *options: object) -> Any:
 @pytest.mark.parametrize(
     "local", [(), (("output_config",),), (("output_config", "cache_control"), ANSWERS[1])], indirect=True
 )
+@pytest.mark.thorough
 def test_what_a_server_lacks_is_replaced_and_remembered(kitchen: Kitchen, local: LocalServer) -> None:
     """One refused call for each feature that it lacks, once; no key, no cost; the schema is in the prompt."""
     kitchen.prepare(restaurants(2, 3))

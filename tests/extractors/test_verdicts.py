@@ -125,6 +125,7 @@ def test_a_side_without_outputs_fails_its_restaurant(folder: Path) -> None:
     assert "VERDICT  1      1  1.000     0.207  1.000" in found.out
 
 
+@pytest.mark.thorough
 def test_equal_sides_agree_and_the_lexical_ones_do_not() -> None:
     """Recorded extractions against themselves, and against the lexical extractor; twice the same bytes."""
     same = formulaseed(

@@ -72,6 +72,7 @@ def test_a_module_states_the_hash_of_its_other_lines() -> None:
 
 
 @pytest.mark.parametrize("name", EDITS)
+@pytest.mark.thorough
 def test_an_edited_module_is_refused_unless_allowed(name: str, folder: Path) -> None:
     """Status 2 and one line that says how it differs and what to do; FS701 in Python. Results of an allowed one say so."""
     change, reason = EDITS[name]

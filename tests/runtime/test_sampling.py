@@ -142,6 +142,7 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
         (("--sample", 3, "--contexts", "-"), "--sample reads its input several times"),
     ],
 )
+@pytest.mark.thorough
 def test_impossible_options_are_refused(options: tuple[object, ...], message: str, tmp_path: Path) -> None:
     done = run(*options, cwd=tmp_path)
     assert (done.status, message in done.err) == (2, True), done.err

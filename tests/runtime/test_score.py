@@ -49,6 +49,7 @@ def draw_restaurants(
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
 def test_tables_give_the_values_of_the_evaluator(path: Path) -> None:
     """For every task, outputs and steps of generated restaurants, and their errors."""
     seed = library.load_seed(path)
@@ -92,6 +93,7 @@ def test_real_restaurants() -> None:
     [("mood", None), ("mood", "God"), ("stars", None), ("stars", float("nan")), ("stars", float("inf")),
      ("stars", 1e101), ("score", None), ("score", -(2**63)), ("position", None), ("position", 0)],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_bad_data_fails_only_its_restaurant(name: str, value: Any) -> None:
     """A null, an unknown value, NaN, a number out of bounds or a duplicate order key, with the module's message."""
     table, places = tiny_tables()

@@ -45,6 +45,7 @@ PLAN = Plan(
         ("pandas", lambda table, _: table.to_pandas()), ("polars", lambda table, _: __import__("polars").from_arrow(table)),
     ],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_every_kind_of_table_gives_the_same_results(package: str, convert: Callable[[Any, Any], Any]) -> None:
     """Also two relations of one connection, which has one result at a time."""
     pytest.importorskip(package)
@@ -115,6 +116,7 @@ def test_unsorted_batches_are_noticed() -> None:
         ("score", True, "`score` of the rows must hold integers, not boolean"),
     ],
 )
+@pytest.mark.thorough
 def test_columns_of_wrong_types_are_refused(name: str, value: Any, message: str) -> None:
     table, _ = tiny_tables()
     with pytest.raises(DataError) as caught:
@@ -224,6 +226,7 @@ def test_a_killed_worker_ends_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "jobs"), [("file/out.parquet", 1), ("file/out.parquet", 2), ("full.parquet", 1), ("full.csv", 2)]
 )
+@pytest.mark.thorough
 def test_an_unwritable_output_is_one_message(name: str, jobs: int, tmp_path: Path) -> None:
     """A folder that is a file, and a full disk."""
     table, _ = tiny_tables(50_000)

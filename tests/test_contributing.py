@@ -239,6 +239,7 @@ def test_a_target_overwrites_nothing_else(outline: Callable[..., Outcome], tmp_p
     assert outline("same.json").status == 0
 
 
+@pytest.mark.thorough
 def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
     """A function is refused by name, wherever it is used; so are the options of another target."""
     seed = tiny_seed()

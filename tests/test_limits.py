@@ -278,6 +278,7 @@ def test_terms_of_real_formulas() -> None:
 # --- work that grows with the steps, and no faster
 
 
+@pytest.mark.thorough
 def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many guards name the count: each condition is written out once for its step."""
     expand = Mock(side_effect=_ProgramChecker._expand_conjuncts)

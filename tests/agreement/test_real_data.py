@@ -100,6 +100,7 @@ def validated(*arguments: object, judged: bool = True, requests: Path | None = N
     return formulaseed("validate", requests or real("requests.jsonl", "philly"), *options, *arguments)
 
 
+@pytest.mark.thorough
 def test_benchmark_requests_are_checked() -> None:
     """All fifty load; what they are warned of is a request outside its group's pattern, and `value` that disagrees."""
     path = real("requests.jsonl", "philly")

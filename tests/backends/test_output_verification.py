@@ -279,6 +279,7 @@ def careless(quote: str) -> Any:
 
 
 @pytest.mark.parametrize(("quote", "canaries"), [("'", ["single", "key"]), ('"', ["double"])])
+@pytest.mark.thorough
 def test_literals_printed_carelessly_are_refused(quote: str, canaries: list[str], broken: pytest.MonkeyPatch) -> None:
     payloads = [entry for entry in FINE if entry.canary in canaries]
     assert payloads

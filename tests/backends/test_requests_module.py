@@ -153,6 +153,7 @@ def businesses() -> st.SearchStrategy[Any]:
 
 @settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(st.lists(structures(), min_size=1, max_size=4), st.data())
+@pytest.mark.thorough
 def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
     requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
     module = load_module(requests)

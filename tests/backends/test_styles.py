@@ -58,6 +58,7 @@ def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monke
     assert (run_compile("--style", "2027-01").exit_code, read_style(module)) == (0, "2027-01")
 
 
+@pytest.mark.thorough
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tests = module.parent / "tests" / "test_tiny_1.py"
     beside = ("--tests", str(tests.parent))

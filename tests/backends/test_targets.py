@@ -136,6 +136,7 @@ def test_modules_of_other_kinds_are_other_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("leads_to", ["elsewhere.py", "nothing.py", "generated"])
+@pytest.mark.thorough
 def test_a_link_is_not_written_through(folder: Path, target: Path, leads_to: str) -> None:
     """The link stays, and --force replaces the link itself."""
     elsewhere = folder / "elsewhere.py"

@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+@pytest.mark.thorough
 def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
     """Each has a pattern that selects the seed, and nothing that it does not understand."""
     hooks = read_hooks(configuration)

@@ -73,6 +73,7 @@ def test_who_differs_is_who_evaluates_to_something_else(verdicts: dict[str, str]
 
 
 @given(st.sampled_from(sorted(RESULTS)), st.floats(0, 20))
+@pytest.mark.thorough
 def test_floats_agree_in_the_digits_that_reports_print(name: str, score: float) -> None:
     """What a table shows can be written into a file of expected outputs; a number that prints otherwise differs."""
     actual = RESULTS[name]["FINAL_RISK_SCORE"]

@@ -59,6 +59,7 @@ MISSPELT = [
 
 
 @pytest.mark.parametrize(("written", "misspelt"), MISSPELT)
+@pytest.mark.thorough
 def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
     text = G1A.read_text(encoding="utf-8")
     place = re.search(r"\s+".join(map(re.escape, written.split())), text)

@@ -190,6 +190,7 @@ def errors(text: str) -> set[str]:
 
 
 @given(st.data(), st.sampled_from([EVERY, V1]), st.booleans())
+@pytest.mark.thorough
 def test_every_completion_has_a_meaning_where_it_is_offered(data: st.DataObject, text: str, is_cut: bool) -> None:
     """Anywhere in a string, with and without what is behind the place: no name that is inserted is unknown or misplaced there."""
     assert errors(text) == set()

@@ -126,6 +126,7 @@ def test_a_target_that_cannot_be_reached_asks_for_all_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("most", [150, 400])
+@pytest.mark.thorough
 def test_a_model_that_stops(most: int) -> None:
     """In the first sample or later: what was answered is there, no review is made up, and nothing more is asked."""
     made, asked = cascade(by_lot, most=most)

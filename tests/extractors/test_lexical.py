@@ -247,6 +247,7 @@ def write_walls(folder: Path, field: dict[str, Any]) -> tuple[Path, Path]:
     return write_json(folder / "seed.json", seed), write_lines(folder / "contexts.jsonl", context)
 
 
+@pytest.mark.thorough
 def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:
     """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
     kind: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
@@ -370,6 +371,7 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
+@pytest.mark.thorough
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
     """Nothing is remembered from one review to the next."""
     expected = LexicalExtractor(tuple(G1A.values())).find_spoken_values(text)

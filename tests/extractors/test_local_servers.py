@@ -137,6 +137,7 @@ def test_without_batches_each_review_is_a_call(kitchen: Kitchen, local: LocalSer
     assert [path for path, _ in local.seen].count("/v1/messages/batches") == 1
 
 
+@pytest.mark.thorough
 def test_extract_cascade_and_an_estimate_work_too(kitchen: Kitchen, local: LocalServer) -> None:
     kitchen.prepare(restaurants(2, 3))
     assert "calls to make: 6" in run(kitchen, local, "--dry-run").expect(0).out

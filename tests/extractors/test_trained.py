@@ -51,6 +51,7 @@ def test_a_rule_is_learned_and_restaurants_differ() -> None:
         assert (one.n, one.restaurants) == (400, 20)
 
 
+@pytest.mark.thorough
 def test_the_order_of_the_answers_changes_nothing() -> None:
     texts = [answer.text for answer in recorded(made_restaurants(2, 5, seed=9))]
     given = ANSWERS[:200]

@@ -131,6 +131,7 @@ def test_an_unedited_module_runs_anywhere(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
+@pytest.mark.thorough
 def test_a_changed_seed_is_reported(seed: str | None, folder: Path) -> None:
     """The module's own hash then decides; `run` needs the seed as it was."""
     text = seed if seed is not None else (folder / "tiny.json").read_text().replace("0.5", "0.75")

@@ -150,6 +150,7 @@ def test_other_results_are_refused(change: dict[str, Any], message: str, tmp_pat
         library.score(seed, source, since=earlier, trace=change.get("trace", False))
 
 
+@pytest.mark.thorough
 def test_wrong_usage(tmp_path: Path) -> None:
     """A missing or hostile file, an output called `fingerprint`, and engines without fingerprints are refused."""
     lines = write_rows(tmp_path / "rows.jsonl", b0="good")

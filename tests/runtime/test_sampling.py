@@ -97,6 +97,7 @@ def test_a_sample_of_all_reviews_gives_the_same_outputs(whole: Outcome) -> None:
     assert all(results[name]["reviews"]["relevant"] == 0 for name in set(results) - set(drawn))
 
 
+@pytest.mark.thorough
 def test_written_extractions_give_the_same_results(whole: Outcome, tmp_path: Path) -> None:
     """With texts or without."""
     out = tmp_path / "written.jsonl"

@@ -81,6 +81,7 @@ def test_random_seeds(seed: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real data is not beside this checkout")
+@pytest.mark.thorough
 def test_real_restaurants() -> None:
     """DuckDB and Python give the same for lines of real restaurants."""
     duck, plain = library.score(G1A, REAL), library.score(G1A, str(REAL), engine="python")
@@ -177,6 +178,7 @@ def test_formats_and_jobs_do_not_change_the_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_order_and_jobs_do_not_change_the_results(jobs: int, tmp_path: Path) -> None:
     """2,000 restaurants, sorted, shuffled, or unsorted only at the very end, give the same bytes."""
     table, places = tiny_tables(2_000)

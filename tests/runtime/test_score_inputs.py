@@ -58,6 +58,7 @@ def test_every_kind_of_table_gives_the_same_results(package: str, convert: Calla
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.lists(st.integers(0, 8), max_size=12), st.data())
+@pytest.mark.thorough
 def test_batches_may_be_cut_anywhere(rows: list[int], contexts: list[int], data: st.DataObject) -> None:
     """Sorted lines in any batches give the results, and the counts, of the lines in one batch."""
     rows, contexts = sorted(rows), sorted(contexts)

@@ -227,6 +227,7 @@ def test_properties_survive_migration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
+@pytest.mark.thorough
 def test_a_hostile_seed_is_only_named_by_its_tests(entry: Entry, tmp_path: Path) -> None:
     """Whatever the seed contains, the file has a docstring, an import and one call with two paths."""
     loaded = load_seed(write_json(tmp_path / "seed.json", {**(entry.seed or {}), "properties": []}))
@@ -248,6 +249,7 @@ def test_hostile_paths_are_literals(tmp_path: Path) -> None:
         assert [ast.literal_eval(path) for path in call.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
 
 
+@pytest.mark.thorough
 def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     """From anywhere, with paths relative to their folder; --check knows them, and foreign files are left alone."""
     (tmp_path / "tasks").mkdir()

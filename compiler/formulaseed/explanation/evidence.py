@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from formulaseed.explanation.candidates import Row, review_name
-from formulaseed.explanation.model import Evidence, Exclusion, Review
+from formulaseed.explanation.model import MAX_REVIEWS_PER_STEP, Evidence, Exclusion, Review
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.ir import nodes
@@ -68,7 +68,8 @@ class EvidenceFinder:
             filters={name: expression_text(condition) for name, condition in filters.items()},
             number=len(counted),
             is_default=aggregate.entry.empty_value is None and not counted,
-            reviews=[self._build_review(place, fields, terms.get(place)) for place in listed],
+            reviews=[self._build_review(place, fields, terms.get(place)) for place in listed[:MAX_REVIEWS_PER_STEP]],
+            unlisted=len(listed[MAX_REVIEWS_PER_STEP:]),
             excluded=excluded,
         )
 

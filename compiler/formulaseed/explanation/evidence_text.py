@@ -74,8 +74,9 @@ class EvidenceWriter:
             cards = cards[: self._max_cards - self._card_count]
         self._card_count += len(cards)
         yield from (build_card(review, 1, _format_amount(evidence, review)) for review in cards)
-        if len(new) > len(cards):
-            yield ListItem(f"and {len(new) - len(cards)} more", 1)
+        more = len(new) - len(cards) + evidence.unlisted
+        if more:
+            yield ListItem(f"and {more:,} more", 1)
         yield from self._write_repeated(evidence, [*repeated.items()])
 
     def _write_repeated(self, evidence: Evidence, groups: Sequence[tuple[str, list[Review]]]) -> Iterator[ListItem]:
@@ -145,7 +146,7 @@ def describe_filters(evidence: Evidence) -> Iterator[str]:
 
 def _describe_others(evidence: Evidence) -> Iterator[str]:
     """Yield how many further reviews count for a maximum or minimum without having it; nothing for other aggregates."""
-    number = evidence.number - len(evidence.reviews)
+    number = evidence.number - len(evidence.reviews) - evidence.unlisted
     entry = AGGREGATES[evidence.function]
     if entry.selects and number > 0:
         yield f"{number_of(number, 'other')} {'has' if number == 1 else 'have'} {entry.others_have}"

@@ -30,6 +30,7 @@ State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 MAX_ADDED_REVIEWS = 64
 MAX_LEFT_OUT_REVIEWS = 10
+MAX_REVIEWS_PER_STEP = 500
 
 
 class _Part(BaseModel):
@@ -140,8 +141,10 @@ class Evidence(_Part):
     number: int = Field(description="How many reviews count.")
     is_default: bool = Field(description="Whether no review counts, so that the value is the seed's default.")
     reviews: list[Review] = Field(
-        description="The reviews that count, for a maximum or minimum those that have it; none of a count or sum of all."
+        description="The reviews that count, for a maximum or minimum those that have it; none of a count or sum of all; "
+        f"at most {MAX_REVIEWS_PER_STEP}."
     )
+    unlisted: int = Field(description="How many more such reviews there are than `reviews` lists.")
     excluded: list[Exclusion] = Field(description="The reviews that do not count, the largest group first.")
 
     @property

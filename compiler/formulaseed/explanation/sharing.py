@@ -6,8 +6,6 @@ In: rows, also as the evaluator parsed them. Out: an evaluation of the interpret
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 from formulaseed.explanation.candidates import Row
@@ -35,23 +33,22 @@ def prepare_sharing_evaluation(
     return SharingEvaluation(evaluation.shared, [by_values[values] for values in parsed])
 
 
-@dataclass
 class SharingEvaluation(Evaluation):
     """An evaluation whose `rows` may have the same dictionary several times."""
 
-    @cached_property
-    def _keys(self) -> list[int]:
-        """The `id` of each row, in order."""
-        return [*map(id, self.rows)]
-
-    @cached_property
-    def _rows_by_key(self) -> dict[int, SymbolValues]:
-        return dict(zip(self._keys, self.rows, strict=True))
-
     def map_rows(self, function: Callable[[SymbolValues], _Result], uses: Sequence[Expr]) -> Iterator[_Result]:
         """Yield the result of `function` for each row. Calls it once for rows with equal values of the fields in `uses`."""
-        results = _Results(function, self._rows_by_key, self._find_fields(uses))
-        return map(results.__getitem__, self._keys)
+        fields = self._find_fields(uses)
+        by_values: dict[tuple[Any, ...], _Result] = {}
+        by_row: dict[int, _Result] = {}  # by the id of the dictionary, which is read faster than its values
+        for row in self.rows:
+            key = id(row)
+            if key not in by_row:
+                values = tuple([row[symbol] for symbol in fields])
+                if values not in by_values:
+                    by_values[values] = function(row)
+                by_row[key] = by_values[values]
+            yield by_row[key]
 
     def _find_fields(self, expressions: Sequence[Expr]) -> list[Symbol]:
         """Return the fields of reviews that expressions read, also through filters."""
@@ -63,24 +60,3 @@ class SharingEvaluation(Evaluation):
                     stack.append(self.filters[symbol.name])
                 symbols[symbol] = None
         return [symbol for symbol in symbols if symbol.kind in (SymbolKind.EXTRACTION, SymbolKind.META)]
-
-
-class _Results(dict[int, _Result]):
-    """The results of a function for rows, by the `id` of the row; they are computed when they are first read."""
-
-    def __init__(
-        self, function: Callable[[SymbolValues], _Result], rows: Mapping[int, SymbolValues], fields: Sequence[Symbol]
-    ) -> None:
-        super().__init__()
-        self._function = function
-        self._rows = rows
-        self._fields = fields
-        self._by_values: dict[tuple[Any, ...], _Result] = {}
-
-    def __missing__(self, key: int) -> _Result:
-        row = self._rows[key]
-        values = tuple([row[symbol] for symbol in self._fields])
-        if values not in self._by_values:
-            self._by_values[values] = self._function(row)
-        self[key] = self._by_values[values]
-        return self[key]

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "pipeline": "reviews a second",
     "rows": "lines of rows to results, with each way of decoding them",
     "lexical": "the lexical extractor where it speaks, against the commonest value, and without each kind of cue",
+    "explaining": "explain one restaurant, 1,000 to 100,000 reviews",
     "matrix": "requests evaluated for restaurants",
     "scoring": "whole tables, Parquet to Parquet, on DuckDB and on Spark",
     "calls": "extraction by a model: calls a second against a server on loopback, and memory",

@@ -123,7 +123,7 @@ def test_added_reviews_are_those_of_the_run() -> None:
     counts = [count(f"N_{tone.upper()}", {"extraction.tone": tone}) for tone in ("good", "bad")]
     seed = make_seed([*counts, choose("V", {"N_GOOD > 0": "good", "N_BAD > 1": "bad"}, "fair")], "V", fields=fields)
     rows = {"a": "none", "b": "bad"}
-    lines = [
+    lines: list[Json] = [
         {"business_id": name, "context": {}, "rows": [{"review_id": f"{name}1", "extraction": {"tone": tone}}]}
         for name, tone in rows.items()
     ]

@@ -304,9 +304,9 @@ def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
     counted = count("N", {"$JOKE": False, "meta.stars": 1, "meta.date": {"in": ["2020-01-01"]}})
     row = {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}
     (more,) = explain_steps(joke, counted, SOME, rows=[row]).changes
-    assert (
-        more.text
-        == "with 1 more review where star rating is 1 and date is 2020-01-01 (otherwise as in r0: number of funny votes 0, number of cool votes 0)"
+    assert more.text == (
+        "with 1 more review where star rating is 1 and date is 2020-01-01 "
+        "(otherwise as in r0: number of funny votes 0, number of cool votes 0)"
     )
 
 
@@ -341,7 +341,7 @@ def test_conditions_behind_a_guard_against_null_are_explained() -> None:
 def test_the_reasons_follow_the_largest_part() -> None:
     """The value before a limit, and which limits there are; then the parts of the number, by their labels."""
     assert explain_line("golden-carp").because[:2] == [
-        "Critical Risk because no other rule applies: “risk score” is 20, at least 4 and at least 8.",
+        "Critical Risk because no other rule applies: “risk score” is 20, at least 8.",
         "“risk score” is 20, its maximum; “risk score, before limits” is 178.7328.",
     ]
     assert explain_line("saigon-lantern").because[1] == (

@@ -269,8 +269,8 @@ def test_what_the_first_line_leaves_out_is_counted() -> None:
     """It compares some rules; a review that is shown again has the fields of the step, not those of another one."""
     explanation = explain_waits()
     assert explanation.because[0].endswith("; “score” is -2, at most 9; and 2 more below.")
-    assert "  - m1: rude true; " in explanation.steps_text
-    assert "  - m1 (see above): wait long\n" in explanation.steps_text
+    assert "  - m1: rude: true; " in explanation.steps_text
+    assert "  - m1 (see above): wait: long\n" in explanation.steps_text
 
 
 @pytest.mark.parametrize(

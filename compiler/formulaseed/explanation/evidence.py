@@ -167,13 +167,8 @@ class EvidenceFinder:
             review_id=review_name(row, place),
             date=date,
             stars=stars if is_number(stars) else None,
-            fields={_field_name(symbol): values.get(symbol) for symbol in fields},
+            fields={self.record.names[symbol].strip("“”"): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
             quote=quote,
             quoted_by=quoted_by,
         )
-
-
-def _field_name(symbol: Symbol) -> str:
-    """Return the name of a field of reviews; metadata with its prefix, such as `meta.stars`."""
-    return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)

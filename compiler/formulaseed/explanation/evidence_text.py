@@ -203,7 +203,7 @@ def build_card(review: Review, depth: int, amount: str = "") -> Card:
 
 def _format_fields(fields: Mapping[str, Value]) -> str:
     """Return the names and values of fields in a list; empty if there are none."""
-    return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
+    return ", ".join(f"{name}: {format_plain(value)}" for name, value in fields.items())
 
 
 def _format_amount(evidence: Evidence, review: Review) -> str:

@@ -104,7 +104,7 @@ class Review(_Part):
     review_id: str = Field(description="Its id, or its place such as `rows[3]` where the rows have no ids.")
     date: str | None = Field(description="Its date, or its year where only that is known.")
     stars: float | None = Field(description="Its stars.")
-    fields: dict[str, Value] = Field(description="The values that the step asks for.")
+    fields: dict[str, Value] = Field(description="The values that the step asks for, by the fields in words.")
     amount: float | None = Field(
         description="What it adds to a sum, or has for a maximum or minimum; null for a count, and where it is no number."
     )

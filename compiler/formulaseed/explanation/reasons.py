@@ -77,8 +77,7 @@ class Reasons:
         if taken.condition is not None:
             reasons = _describe_comparisons(_find_decisive_comparisons(rules, taken)) or [str(taken.words)]
             return f"because {' and '.join(reasons)}."
-        failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
-        reasons = _describe_comparisons(failed)
+        reasons = _describe_comparisons(_list_last_failed(rules))
         if not reasons:
             return "because no other rule applies."
         more = len(reasons) - _MAX_COMPARISONS
@@ -259,16 +258,25 @@ class Reasons:
 
 
 def _find_decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
-    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side."""
+    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side.
+
+    Of failed ones with the same operator, only the last is returned.
+    """
     holding = [comparison for comparison in taken.comparisons if comparison.holds]
     compared = {comparison.left for comparison in holding}
-    earlier = [
-        comparison
-        for rule in rules[: rules.index(taken)]
+    earlier = _list_last_failed(rules[: rules.index(taken)])
+    return [*(comparison for comparison in earlier if comparison.left in compared), *holding]
+
+
+def _list_last_failed(rules: Sequence[Rule]) -> list[Comparison]:
+    """Return the comparisons of rules that fail, of each value with each operator the last one."""
+    failed = {
+        (comparison.left, comparison.operator): comparison
+        for rule in rules
         for comparison in rule.comparisons
-        if not comparison.holds and comparison.left in compared
-    ]
-    return [*earlier, *holding]
+        if not comparison.holds
+    }
+    return [*failed.values()]
 
 
 def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from explaining import G1A, LINES, choose, count, explain_line, formula, make_seed
-from formulaseed import DataError, EvaluationError, Evaluator, explain, extract, load_evaluator, load_seed
-from formulaseed.data.jsonl import open_lines
-from formulaseed.data.results import Failures
-from formulaseed.explanation.explainer import Explainer, explain_all
+from explaining import G1A, LINES, choose, count, explain_line, explain_run, formula, make_seed
+from formulaseed import DataError, EvaluationError, Evaluator, explain, extract, load_evaluator
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS, Change
 from formulaseed.explanation.summary import describe_changes, format_number
-from formulaseed.runtime.running import read_rows
 from formulaseed.testing import contexts as contexts_of
 from formulaseed.testing import rows as rows_of
 from formulaseed.testing.random_seeds import seeds
@@ -24,14 +20,6 @@ from hypothesis import strategies as st
 
 Json = Any
 V2_TASKS = sorted(path.parent.name for path in TASKS.glob("*/seed.json") if path.parent.name != "g1a_v1")
-
-
-def explain_run(seed: Any, lines: Sequence[Json]) -> list[Explanation]:
-    """Explain all restaurants of a run, as the report does."""
-    explainer = Explainer(load_seed(seed).program, load_evaluator(seed))
-    failures = Failures()
-    restaurants = read_rows(explainer.evaluator, open_lines(lines, "rows"), failures, None, "fail")
-    return [*explain_all(explainer, restaurants, None, failures)]
 
 
 def evaluate_change(evaluator: Evaluator, change: Change, rows: Sequence[Json], context: Json) -> Json:

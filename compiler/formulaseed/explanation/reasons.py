@@ -55,7 +55,7 @@ class Reasons:
         while name is not None and len(sentences) < _MAX_SENTENCES:
             sentence, name = self._explain_value(self.record.steps[name])
             sentences.append(sentence)
-        return [sentences[0], *(sentence[:1].upper() + sentence[1:] for sentence in sentences[1:])]
+        return [*sentences[:1], *(sentence[:1].upper() + sentence[1:] for sentence in sentences[1:])]
 
     def _name(self, step: str) -> str:
         """Return a step in words."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formulaseed.explanation.model import (
+    MAX_ADDED_REVIEWS,
+    MAX_LEFT_OUT_REVIEWS,
     Attribution,
     AttributionPart,
     Change,
@@ -25,6 +27,9 @@ from formulaseed.source.text import one_line
 MAX_LISTED_PARTS = 3
 _MAX_LINES = 13  # of the first screen, without its title; changes that do not fit are among the steps
 _MAX_SENTENCES = 3
+_NO_CHANGE = (
+    f"No other verdict with up to {MAX_LEFT_OUT_REVIEWS} reviews fewer, or up to {MAX_ADDED_REVIEWS} of one kind more."
+)
 _MAX_LABEL_CHARACTERS = 44
 _MIN_QUOTE_CHARACTERS = 24
 _ROW_CHARACTERS = 70  # for the label and the quote of a part, so that the table fits into 100 columns
@@ -61,6 +66,8 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
         if items and room < 0:
             break
         items.append(item)
+    if not items and explanation.rules and explanation.error is None:
+        items.append(ListItem(_NO_CHANGE))
     yield from (*blocks, *([Items(items)] if items else []), *notes)
 
 

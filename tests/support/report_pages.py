@@ -13,7 +13,7 @@ from helpers import EXAMPLES, TASKS, read_lines
 
 Json = Any
 SEED = TASKS / "g1a_v2" / "seed.json"
-VOID = {"meta", "link", "img", "input", "br", "hr"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "wbr"}
 """Elements without an end tag."""
 HOSTILE = (
     "</script><script>window.taken = 1</script>",

@@ -167,6 +167,7 @@ class EvidenceFinder:
         extracted = {symbol.name: values.get(symbol) for symbol in fields if symbol.kind is SymbolKind.EXTRACTION}
         quote, quoted_by = self.quotes.choose_quote(row, extracted)
         stars = meta.get("stars")
+        useful = meta.get("useful")
         date = None
         if isinstance(meta.get("date"), str):
             date = meta["date"]
@@ -176,6 +177,7 @@ class EvidenceFinder:
             review_id=review_name(row, place),
             date=date,
             stars=stars if is_number(stars) else None,
+            useful=useful if is_number(useful) else None,
             fields={_field_name(symbol): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
             quote=quote,

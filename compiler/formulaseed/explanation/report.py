@@ -20,8 +20,9 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
-from formulaseed.explanation.text import assign_shades, build_page_blocks, describe_run
-from formulaseed.explanation.verdict import list_verdicts
+from formulaseed.explanation.page import build_page_blocks
+from formulaseed.explanation.text import describe_run
+from formulaseed.explanation.verdict import assign_shades, list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value

@@ -14,8 +14,9 @@ from formulaseed.explanation.model import (
     Review,
     Rule,
 )
+from formulaseed.explanation.verdict import Shades, build_badge
 from formulaseed.language.aggregates import AGGREGATES
-from formulaseed.pages.blocks import Block, Items, ListItem, Paragraph, Table, join_names
+from formulaseed.pages.blocks import Block, Items, Line, ListItem, Paragraph, Table, join_names
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line
@@ -39,35 +40,44 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
     """
     attribution = explanation.attribution
     if attribution is None:
-        sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
-        yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
-        yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
+        yield from build_rule_blocks(explanation)
     else:
         yield Paragraph(describe_score(attribution, explanation.rules))
         yield build_parts_table(explanation, attribution)
     changes = [*describe_changes(explanation)]
     if changes:
         yield Items([ListItem(text) for text in changes[:MAX_LISTED_CHANGES]])
+    yield from build_notes(explanation, hint)
+
+
+def build_rule_blocks(explanation: ExplanationData) -> Iterator[Block]:
+    """Yield the rule that holds in words, and why it does; for a verdict that compares no single number."""
+    sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
+    yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
+    yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
+
+
+def build_notes(explanation: ExplanationData, hint: str = "") -> Iterator[Block]:
+    """Yield the notes on what did not count, and on what was read by which policy, followed by `hint`; none after an error."""
     if explanation.error is None:
         yield Paragraph(" ".join(_describe_rest(explanation)), "note")
         yield Paragraph(f"{_describe_policy(explanation)}{hint}", "note")
 
 
-def describe_score(attribution: Attribution, rules: Sequence[Rule]) -> str:
+def describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades | None = None) -> Line:
     """Return the score and the rules as a scale: `risk score 4.89 points (Low Risk under 4, otherwise High Risk)`.
 
-    Rules that compare something else are not part of the scale.
+    Rules that compare something else are not part of the scale. `shades` has the CSS classes of verdicts, None without colours.
     """
-    score = f"{attribution.label} {format_number(attribution.value)}"
-    if attribution.unit:
-        score += f" {attribution.unit}"
-    scale = []
+    unit = f" {attribution.unit}" if attribution.unit else ""
+    scale: list[str] = []
     for rule in rules:
+        badge = build_badge(rule.result, shades or {})
         if rule.condition is None:
-            scale.append(f"otherwise {format_plain(rule.result)}")
+            scale += [", ", "otherwise ", badge]
         elif len(rule.comparisons) == 1 and rule.comparisons[0].left == attribution.step:
-            scale.append(f"{format_plain(rule.result)} {_describe_limit(rule.comparisons[0])}")
-    return f"{score} ({', '.join(scale)})"
+            scale += [", ", badge, f" {_describe_limit(rule.comparisons[0])}"]
+    return f"{attribution.label} {format_number(attribution.value)}{unit} (", *scale[1:], ")"
 
 
 def _describe_limit(comparison: Comparison) -> str:
@@ -92,16 +102,18 @@ def format_number(value: float) -> str:
     return f"{value:.{_DECIMALS}f}"
 
 
-def build_parts_table(explanation: ExplanationData, attribution: Attribution) -> Table:
+def build_parts_table(
+    explanation: ExplanationData, attribution: Attribution, max_parts: int = MAX_LISTED_PARTS
+) -> Table:
     """Return the table of the base and the parts, each with its change and the score so far, and its main review.
 
-    Parts after the first `MAX_LISTED_PARTS` share one row. Each change is the difference of the scores as they are written,
+    Parts after the first `max_parts` share one row. Each change is the difference of the scores as they are written,
     so that the columns add up.
     """
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "without the parts below", "", _fix(score), "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = parts if len(parts) <= MAX_LISTED_PARTS + 1 else parts[:MAX_LISTED_PARTS]
+    listed = parts if len(parts) <= max_parts + 1 else parts[:max_parts]
     width = max((len(describe_part(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]
@@ -132,12 +144,12 @@ def _format_step(before: float, after: float) -> str:
     return f"{float(_fix(after)) - float(_fix(before)):+.{_DECIMALS}f}"
 
 
-def describe_part(part: AttributionPart) -> str:
+def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARACTERS) -> str:
     """Return a part in words, with the number of its reviews if there are several; a long label is cut between two labels."""
     label = one_line(part.label)
-    if len(label) > _MAX_LABEL_CHARACTERS:
-        start, comma, _ = label[:_MAX_LABEL_CHARACTERS].rpartition(", ")
-        label = f"{start if comma else label[:_MAX_LABEL_CHARACTERS]}, …"
+    if len(label) > max_characters:
+        start, comma, _ = label[:max_characters].rpartition(", ")
+        label = f"{start if comma else label[:max_characters]}, …"
     if len(part.reviews) > 1:
         return f"{label} ({number_of(len(part.reviews), 'review')})"
     return label

@@ -26,9 +26,9 @@ from formulaseed.explanation.model import (
     Match,
     Rule,
     Step,
-    Value,
 )
 from formulaseed.explanation.summary import build_part_items, build_summary_blocks
+from formulaseed.explanation.verdict import Shades, build_badge
 from formulaseed.pages.blocks import (
     Badge,
     Block,
@@ -50,20 +50,10 @@ _MAX_DEPTH = 16
 """Deeper steps are at this level, as lines have a limited width, and browsers nest no more than a few hundred elements."""
 _MAX_LISTED_EFFECTS = 12
 _MAX_LISTED_VERDICTS = 8
-_SHADE_COUNT = 5
 _SEARCH_NOTE = (
     f"Tried: each review left out, some combinations of up to {MAX_LEFT_OUT_REVIEWS}, "
     f"up to {MAX_ADDED_REVIEWS} reviews of one kind added, each parameter."
 )
-Shades = Mapping[Value, str]
-"""The CSS class of each verdict's colour."""
-
-
-def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
-    """Return the CSS classes of verdicts, from `v0` for the first to `v4` for the last; duplicates are ignored."""
-    distinct = list(dict.fromkeys(verdicts))
-    last = max(len(distinct) - 1, 1)
-    return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
 
 
 def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
@@ -76,7 +66,7 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
     if error is not None:
         result = Badge(f"no result, because {error.step or 'its data'} failed", "failed")
     else:
-        result = _build_badge(explanation.verdict, shades or {})
+        result = build_badge(explanation.verdict, shades or {})
     return Title(
         name=explanation.name or explanation.business_id,
         identifier=explanation.business_id,
@@ -88,55 +78,39 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
 
 def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
-    yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
+    yield build_title(explanation)
+    yield from build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation)
+    if explanation.attribution is not None:
+        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
+        yield Items([*build_part_items(explanation.attribution)])
+    yield from build_sections(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades={}, groups_zeros=True)
 
 
 def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the first screen for a terminal, which says how to see the rest."""
     yield Paragraph(build_title(explanation).text)
-    yield from _build_error_blocks(explanation)
+    yield from build_error_blocks(explanation)
     yield from build_summary_blocks(explanation, hint=" More: --steps, --format json.")
 
 
-def build_page_blocks(
-    explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
+def build_sections(
+    explanation: ExplanationData, writer: EvidenceWriter, shades: Shades, *, groups_zeros: bool
 ) -> Iterator[Block]:
-    """Yield the whole explanation for a page, with the outputs and the versions that produced them.
+    """Yield the sections below the first screen, and remember in `writer` the reviews that were written.
 
-    `shades` has the colours of verdicts; if it is None, the results of the rules get colours. At most `max_reviews`
-    reviews have cards; None is no maximum.
+    `shades` is empty without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
     """
-    if shades is None:
-        shades = assign_shades([rule.result for rule in explanation.rules])
-    yield from _build_blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
-    yield Heading("All outputs, and what made them")
-    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
-    yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
-
-
-def _build_blocks(
-    explanation: ExplanationData, writer: EvidenceWriter, shades: Shades | None, *, groups_zeros: bool
-) -> Iterator[Block]:
-    """Yield the sections that texts and pages have in common, and remember in `writer` the reviews that were written.
-
-    `shades` is None without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
-    """
-    yield build_title(explanation, shades)
-    yield from _build_error_blocks(explanation)
-    yield from build_summary_blocks(explanation)
-    if explanation.attribution is not None:
-        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
-        yield Items([*build_part_items(explanation.attribution)])
     yield Heading("The formulas")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
-        yield _build_rules_table(explanation.rules, shades or {})
+        yield _build_rules_table(explanation.rules, shades)
     if explanation.rules and explanation.error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
-        yield Items([*_build_change_items(explanation, shades or {}), *map(ListItem, _describe_not_found(explanation))])
+        yield Items([*_build_change_items(explanation, shades), *map(ListItem, _describe_not_found(explanation))])
     if explanation.steps:
         yield Heading("How it was computed")
         yield Items([*_build_step_items(explanation)])
@@ -144,7 +118,7 @@ def _build_blocks(
     yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
 
 
-def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
+def build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the failure with its step and its place in the seed; nothing if there is a verdict."""
     error = explanation.error
     if error is None:
@@ -160,18 +134,13 @@ def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
 # --- rules and changes
 
 
-def _build_badge(verdict: Value, shades: Shades) -> Badge:
-    """Return a verdict with its CSS class, `other` if it has none in `shades`."""
-    return Badge(format_plain(verdict), shades.get(verdict, "other"))
-
-
 def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     """Return the table of rules with results and distances, the taken rule marked. One must be `taken`."""
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
             InlineCode(rule.condition) if rule.condition is not None else "otherwise",
-            _build_badge(rule.result, shades),
+            build_badge(rule.result, shades),
             describe_nearness(rule),
         )
         for rule in rules
@@ -210,7 +179,7 @@ def _describe_distance(comparison: Comparison) -> str:
 def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
     """Yield an item for each change: the other verdict as a badge, and the change in words."""
     for change in explanation.changes:
-        yield ListItem((_build_badge(change.verdict, shades), f" {_describe_change(change)}"))
+        yield ListItem((build_badge(change.verdict, shades), f" {_describe_change(change)}"))
 
 
 def _describe_change(change: Change) -> str:

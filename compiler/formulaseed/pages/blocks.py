@@ -151,6 +151,40 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a chart between two positions, in percent of its axis. `shade` is its CSS class, `text` is written in it."""
+
+    before: float
+    after: float
+    shade: str
+    text: str = ""
+
+    @property
+    def start(self) -> float:
+        """The position of its left end."""
+        return min(self.before, self.after)
+
+    @property
+    def width(self) -> float:
+        """Its width."""
+        return round(abs(self.after - self.before), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall(Table):
+    """A table of a sum whose rows a page draws as bars, each from the sum before the row to the sum after it.
+
+    Each row has a bar, and the reviews behind it. `zones` are bars that divide the axis, and `limits` are the positions between
+    them, each with its number. Renderers without charts write the table.
+    """
+
+    bars: Sequence[Bar] = ()
+    reviews: Sequence[Sequence[Card | ListItem]] = ()
+    zones: Sequence[Bar] = ()
+    limits: Sequence[tuple[float, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedLines:
     """The lines that were removed from a seed (`before`), and the lines that were added to it (`after`)."""
 
@@ -165,7 +199,10 @@ class ChangedLines:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A long part of a document; Markdown and pages print its summary, and the blocks only when a reader opens it."""
+    """A long part of a document; Markdown and pages print its summary, and the blocks only when a reader opens it.
+
+    In a page the summary is a heading.
+    """
 
     summary: str
     blocks: tuple[Block, ...]

@@ -138,7 +138,7 @@ def test_any_seed_is_explained(seed: Json, data: st.DataObject) -> None:
     assert {step.name: step.value for step in explanation.steps if step.name in steps}.items() <= steps.items()
     assert Explanation.model_validate_json(explanation.json) == explanation
     SCHEMA.validate(json.loads(explanation.json))
-    assert all((explanation.steps_text, explanation.markdown, html))
+    assert all((explanation.steps_text, explanation.markdown, explanation.html))
 
 
 def test_what_is_missing_is_said() -> None:
@@ -166,7 +166,7 @@ def test_what_is_missing_is_said() -> None:
     assert missing == {"context.tier": None, "meta.visits": 2, "meta.age": 1}
     for sentence in ("context.tier is missing.", *(f"{name} is missing in {missing[name]} of 3 reviews." for name in missing
                                                    if missing[name])):  # fmt: skip
-        assert all(sentence in form for form in (explanation.steps_text, explanation.markdown, explanation.html))
+        assert all(sentence in form for form in (explanation.steps_text, explanation.markdown, html))
     assert not [words for words in ("context.given is", "elsewhere") if words in explanation.steps_text]
 
 

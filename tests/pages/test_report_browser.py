@@ -79,7 +79,7 @@ def test_the_table_is_filtered(open_tab: Callable[..., Tab], report: Path) -> No
     bar.focus()
     tab.page.keyboard.press("Enter")
     assert tab.names == ["Marigold Bakehouse", "Hank's Blue Plate"]
-    verdict = tab.page.get_by_label("VERDICT", exact=True)
+    verdict = tab.page.get_by_label("verdict", exact=True)
     assert (bar.get_attribute("aria-pressed"), verdict.input_value()) == ("true", "1")
     bar.click()
     assert (bar.get_attribute("aria-pressed"), len(tab.names)) == ("false", 14)
@@ -94,13 +94,13 @@ def test_another_number_is_chosen(open_tab: Callable[..., Tab], report: Path) ->
     """Its histogram is shown, the table has its values and is sorted by them."""
     tab = open_tab(report)
     chart = tab.page.locator("figure.histogram:visible [role=img]")
-    assert "Histogram of FINAL_RISK_SCORE: 14 restaurants from 0 to 20" in chart.get_attribute("aria-label")
-    tab.page.get_by_label("Values of").select_option("TRUST_SCORE")
-    assert "Histogram of TRUST_SCORE" in chart.get_attribute("aria-label")
+    assert "Histogram of risk score: 14 restaurants from 0 to 20" in chart.get_attribute("aria-label")
+    tab.page.get_by_label("Values of").select_option("trust in staff")
+    assert "Histogram of trust in staff" in chart.get_attribute("aria-label")
     values = [float(text) for text in tab.page.locator("#table td.number:not(.wide)").all_inner_texts()]
     assert values == sorted(values, reverse=True)
     assert max(values) == 1
-    assert tab.page.locator('th[data-key="number"]').inner_text().startswith("TRUST_SCORE")
+    assert tab.page.locator('th[data-key="number"]').inner_text().startswith("trust in staff")
     tab.page.locator("figure.histogram:visible summary").click()
     counts = tab.page.locator("figure.histogram:visible td").all_inner_texts()
     assert sum(map(int, counts)) == 14
@@ -141,15 +141,18 @@ def test_an_address_names_a_restaurant(open_tab: Callable[..., Tab], report: Pat
 
 
 def test_the_computation_is_opened_by_keyboard(open_tab: Callable[..., Tab], report: Path) -> None:
-    """A step opens and closes with Enter; what it uses is inside."""
+    """The section is folded at first; a step opens and closes with Enter, and what it uses is inside."""
     tab = open_tab(report, "#/nonna-pia")
+    section = tab.page.locator("summary", has_text="How it was computed")
+    section.focus()
+    tab.page.keyboard.press("Enter")
     step = tab.page.locator("summary", has_text="INCIDENT_IMPACT").first
     inside = tab.page.locator("summary", has_text="ADJUSTED_INCIDENT_SCORE")
     assert not inside.is_visible()
     step.focus()
     tab.page.keyboard.press("Enter")
     assert inside.is_visible()
-    assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("#article ul.items").nth(3).inner_text()
+    assert "= 6.2 * 0.7 * 0.3 * 5.0794" in tab.page.locator("details", has=section).inner_text()
     tab.page.keyboard.press("Enter")
     assert not inside.is_visible()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from formulaseed.explanation.evidence_text import EvidenceWriter
-from formulaseed.explanation.model import ExplanationData
+from formulaseed.explanation.model import ExplanationData, Fact
 from formulaseed.explanation.summary import build_notes, build_rule_blocks, describe_changes, describe_score
 from formulaseed.explanation.text import build_error_blocks, build_sections, build_title, describe_run
 from formulaseed.explanation.verdict import Shades, assign_shades, build_badge
@@ -42,16 +42,17 @@ def build_page_blocks(
         yield Items([ListItem(_mark_verdict(text, shades)) for text in changes])
     if explanation.facts:
         yield Heading("Facts and parameters")
-        values = ["missing" if fact.value is None else format_plain(fact.value) for fact in explanation.facts]
-        facts = [(fact.label, InlineCode(fact.name), value) for fact, value in zip(explanation.facts, values, strict=True)]
-            (fact.label, InlineCode(fact.name), "missing" if fact.value is None else format_plain(fact.value))
-            for fact in explanation.facts
-        ]
-        yield Table(("", "name", "value"), facts)
+        yield Table(("", "name", "value"), [*map(_build_fact_row, explanation.facts)])
     sections = build_sections(explanation, writer, shades, groups_zeros=False)
     # without a chart the sections have all there is to see
     yield from sections if attribution is None else _fold(sections)
     yield from _fold(_build_outputs(explanation))
+
+
+def _build_fact_row(fact: Fact) -> tuple[str, ...]:
+    """Return the cells of a fact: its words, its name and its value."""
+    value = "missing" if fact.value is None else format_plain(fact.value)
+    return fact.label, InlineCode(fact.name), value
 
 
 def _mark_verdict(text: str, shades: Shades) -> Line:

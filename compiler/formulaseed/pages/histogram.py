@@ -36,15 +36,22 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer."""
+    """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer.
+
+    `limits` are the numbers that the verdict compares it with, as far as they are among the bins, each with its position in
+    percent of the width.
+    """
 
     name: str
     summary: str
     bins: tuple[Bin, ...]
     is_whole: bool
+    limits: tuple[tuple[float, str], ...] = ()
 
 
-def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
+def build_histogram(
+    name: str, values: Sequence[tuple[float, str]], shades: Sequence[str], limits: Sequence[float] = ()
+) -> Histogram | None:
     """Return the histogram of values, each with its shade; None if there are no values or their range is not finite.
 
     It has at most about 16 bins of equal width. `shades` are all shades in the order in which a bar stacks them, from
@@ -70,7 +77,18 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     mode = max(bins, key=lambda bin: bin.total)
     restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
     most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
-    return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)
+    summary = f"{restaurants}, {most_often}"
+    # the bar of an integer is centred on it
+    shift = 0.5 if is_whole else 0.0
+    span = edges[-1] - edges[0]
+    lines = [
+        (round((limit + shift - edges[0]) / span * 100, 2), format_value(limit))
+        for limit in limits
+        if edges[0] <= limit <= edges[-1]
+    ]
+    if lines:
+        summary += f"; {'threshold' if len(lines) == 1 else 'thresholds'}: {', '.join(text for _, text in lines)}"
+    return Histogram(name, summary, tuple(bins), is_whole, tuple(lines))
 
 
 def _choose_bin_width(low: float, high: float, are_integers: bool) -> float:

@@ -53,20 +53,6 @@ class EvidenceWriter:
         yield from self._write_reviews(evidence)
         yield from (ListItem(text, 1) for text in (*_describe_others(evidence), *describe_exclusions(evidence)))
 
-    def write_cards(self, reviews: Sequence[Review]) -> list[Card]:
-        """Return a card for each review, as far as `max_cards` allows. Reviews with a card are remembered as written."""
-        reviews = self._reserve_cards(reviews)
-        for review in reviews:
-            self._seen_fields.setdefault(_review_key(review), set()).update(review.fields)
-        return [build_card(review, 0) for review in reviews]
-
-    def _reserve_cards(self, reviews: Sequence[Review]) -> Sequence[Review]:
-        """Return the first reviews, as many as may still have cards, and count their cards."""
-        if self._max_cards is not None:
-            reviews = reviews[: self._max_cards - self._card_count]
-        self._card_count += len(reviews)
-        return reviews
-
     def _write_reviews(self, evidence: Evidence) -> Iterator[ListItem | Card]:
         """Yield a card for each review that is not yet written, then the others, grouped by their new values.
 
@@ -83,7 +69,10 @@ class EvidenceWriter:
                 repeated.setdefault(_format_fields(added), []).append(review)
         for review in evidence.reviews:
             self._seen_fields.setdefault(_review_key(review), set()).update(review.fields)
-        cards = self._reserve_cards(new[: self._max_per_step])
+        cards = new[: self._max_per_step]
+        if self._max_cards is not None:
+            cards = cards[: self._max_cards - self._card_count]
+        self._card_count += len(cards)
         yield from (build_card(review, 1, _format_amount(evidence, review)) for review in cards)
         if len(new) > len(cards):
             yield ListItem(f"and {len(new) - len(cards)} more", 1)

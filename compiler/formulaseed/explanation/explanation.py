@@ -7,8 +7,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.explanation.model import ExplanationData
-from formulaseed.explanation.page import build_page_blocks
-from formulaseed.explanation.text import build_summary_text_blocks, build_text_blocks, build_title
+from formulaseed.explanation.text import build_page_blocks, build_summary_text_blocks, build_text_blocks, build_title
 from formulaseed.pages.html import as_fragment, as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.pages.text import as_text

@@ -20,8 +20,7 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
-from formulaseed.explanation.page import build_page_blocks
-from formulaseed.explanation.text import describe_run
+from formulaseed.explanation.text import build_page_blocks, describe_run
 from formulaseed.explanation.verdict import assign_shades, list_verdicts
 from formulaseed.explanation.waterfall import list_limits
 from formulaseed.ir import nodes
@@ -141,7 +140,7 @@ class _Overview:
     run: Mapping[str, Any] = field(default_factory=dict)
     _articles: PackedParts = field(default_factory=PackedParts)
     _numbers: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
-    _limits: dict[str, list[float]] = field(default_factory=dict)
+    _limits: dict[str, set[float]] = field(default_factory=dict)
     _anchors: set[str] = field(default_factory=set)
 
     @cached_property
@@ -199,13 +198,12 @@ class _Overview:
             values = [explanation.outputs.get(name) for name in self.columns]
             texts = [format_value(value) for value in values]
             numbers = [float(value) if isinstance(value, int | float) else None for value in values]
-            for name in self.columns:
-                limits = list_limits(explanation.rules, name)
-                # a limit that is not the same for all restaurants is none of the histogram's
-                self._limits[name] = [limit for limit in self._limits.get(name, limits) if limit in limits]
         for name, number in zip(self.columns, numbers, strict=True):
             if number is not None:
                 self._numbers.setdefault(name, []).append((number, shade))
+                limits = set(list_limits(explanation.rules, name))
+                # a limit that is not the same for all restaurants is none of the histogram's
+                self._limits[name] = self._limits.get(name, limits) & limits
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
@@ -276,7 +274,7 @@ class _Overview:
         """Return the histogram of each column; None for a column in which no restaurant has a number."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
         return [
-            build_histogram(self._labels[name], self._numbers.get(name, []), order, self._limits.get(name, []))
+            build_histogram(self._labels[name], self._numbers.get(name, []), order, self._limits.get(name, ()))
             for name in self.columns
         ]
 

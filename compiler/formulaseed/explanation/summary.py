@@ -33,51 +33,44 @@ _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
 
-def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterator[Block]:
+def build_summary_blocks(
+    explanation: ExplanationData, hint: str = "", shades: Shades | None = None, chart: Block | None = None
+) -> Iterator[Block]:
     """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict.
 
-    The last line ends with `hint`.
+    The last line ends with `hint`. In a page `shades` are the colours of verdicts, and `chart` takes the place of the parts.
     """
     attribution = explanation.attribution
     if attribution is None:
-        yield from build_rule_blocks(explanation)
+        sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
+        yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
+        yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
     else:
-        yield Paragraph(describe_score(attribution, explanation.rules))
-        yield build_parts_table(explanation, attribution)
+        yield Paragraph(_describe_score(attribution, explanation.rules, shades or {}))
+        yield chart or build_parts_table(explanation, attribution)
     changes = [*describe_changes(explanation)]
     if changes:
         yield Items([ListItem(text) for text in changes[:MAX_LISTED_CHANGES]])
-    yield from build_notes(explanation, hint)
-
-
-def build_rule_blocks(explanation: ExplanationData) -> Iterator[Block]:
-    """Yield the rule that holds in words, and why it does; for a verdict that compares no single number."""
-    sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
-    yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
-    yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
-
-
-def build_notes(explanation: ExplanationData, hint: str = "") -> Iterator[Block]:
-    """Yield the notes on what did not count, and on what was read by which policy, followed by `hint`; none after an error."""
     if explanation.error is None:
         yield Paragraph(" ".join(_describe_rest(explanation)), "note")
         yield Paragraph(f"{_describe_policy(explanation)}{hint}", "note")
 
 
-def describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades | None = None) -> Line:
+def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades) -> Line:
     """Return the score and the rules as a scale: `risk score 4.89 points (Low Risk under 4, otherwise High Risk)`.
 
-    Rules that compare something else are not part of the scale. `shades` has the CSS classes of verdicts, None without colours.
+    Rules that compare something else are not part of the scale.
     """
     unit = f" {attribution.unit}" if attribution.unit else ""
-    scale: list[str] = []
+    line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{unit} "]
     for rule in rules:
-        badge = build_badge(rule.result, shades or {})
+        badge = build_badge(rule.result, shades)
+        separator = ", " if len(line) > 1 else "("
         if rule.condition is None:
-            scale += [", ", "otherwise ", badge]
+            line += [f"{separator}otherwise ", badge]
         elif len(rule.comparisons) == 1 and rule.comparisons[0].left == attribution.step:
-            scale += [", ", badge, f" {_describe_limit(rule.comparisons[0])}"]
-    return f"{attribution.label} {format_number(attribution.value)}{unit} (", *scale[1:], ")"
+            line += [separator, badge, f" {_describe_limit(rule.comparisons[0])}"]
+    return *line, ")"
 
 
 def _describe_limit(comparison: Comparison) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from formulaseed.explanation.evidence_text import (
@@ -23,16 +24,19 @@ from formulaseed.explanation.model import (
     Effect,
     Evidence,
     ExplanationData,
+    Fact,
     Match,
     Rule,
     Step,
 )
 from formulaseed.explanation.summary import build_part_items, build_summary_blocks
-from formulaseed.explanation.verdict import Shades, build_badge
+from formulaseed.explanation.verdict import Shades, assign_shades, build_badge
+from formulaseed.explanation.waterfall import build_waterfall
 from formulaseed.pages.blocks import (
     Badge,
     Block,
     Card,
+    Details,
     Heading,
     InlineCode,
     Items,
@@ -79,28 +83,65 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
 def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
     yield build_title(explanation)
-    yield from build_error_blocks(explanation)
+    yield from _build_error_blocks(explanation)
     yield from build_summary_blocks(explanation)
     if explanation.attribution is not None:
         yield Heading(f"The reviews of each part of {explanation.attribution.label}")
         yield Items([*build_part_items(explanation.attribution)])
-    yield from build_sections(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades={}, groups_zeros=True)
+    yield from _build_sections(explanation, {})
+    yield from _build_evidence_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), groups_zeros=True)
 
 
 def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the first screen for a terminal, which says how to see the rest."""
     yield Paragraph(build_title(explanation).text)
-    yield from build_error_blocks(explanation)
+    yield from _build_error_blocks(explanation)
     yield from build_summary_blocks(explanation, hint=" More: --steps, --format json.")
 
 
-def build_sections(
-    explanation: ExplanationData, writer: EvidenceWriter, shades: Shades, *, groups_zeros: bool
+def build_page_blocks(
+    explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
 ) -> Iterator[Block]:
-    """Yield the sections below the first screen, and remember in `writer` the reviews that were written.
+    """Yield the whole explanation for a page: the score as a chart, the facts, and all other sections as details.
 
-    `shades` is empty without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
+    `shades` has the colours of verdicts; if it is None, the results of the rules get colours. At most `max_reviews`
+    reviews have cards below the chart; None is no maximum.
     """
+    if shades is None:
+        shades = assign_shades([rule.result for rule in explanation.rules])
+    attribution = explanation.attribution
+    chart = build_waterfall(explanation, attribution, shades) if attribution is not None else None
+    yield build_title(explanation, shades)
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation, shades=shades, chart=chart)
+    if explanation.facts:
+        yield Heading("Facts and parameters")
+        yield Table(("", "name", "value"), [*map(_build_fact_row, explanation.facts)])
+    evidence = _build_evidence_blocks(explanation, EvidenceWriter(None, max_reviews), groups_zeros=False)
+    # without a chart the reviews are in sight
+    if chart is None:
+        yield from evidence
+    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
+    output_table = Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
+    blocks = [
+        *_build_sections(explanation, shades),
+        *evidence,
+        Heading("All outputs, and what made them"),
+        output_table,
+    ]
+    headings = {position: block.text for position, block in enumerate(blocks) if isinstance(block, Heading)}
+    for start, end in pairwise([*headings, len(blocks)]):
+        yield Details(headings[start], tuple(blocks[start + 1 : end]))
+
+
+def _build_fact_row(fact: Fact) -> tuple[str, ...]:
+    """Return the cells of a fact: its words, its name and its value."""
+    value = "missing" if fact.value is None else format_plain(fact.value)
+    return fact.label, InlineCode(fact.name), value
+
+
+def _build_sections(explanation: ExplanationData, shades: Shades) -> Iterator[Block]:
+    """Yield the sections between the first screen and the reviews, each with its heading first."""
     yield Heading("The formulas")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
@@ -115,10 +156,9 @@ def build_sections(
         yield Heading("How it was computed")
         yield Items([*_build_step_items(explanation)])
     yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
-    yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
 
 
-def build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
+def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the failure with its step and its place in the seed; nothing if there is a verdict."""
     error = explanation.error
     if error is None:

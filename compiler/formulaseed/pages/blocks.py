@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from formulaseed.source.printing import printable
 
@@ -150,24 +150,13 @@ class Table:
     is_sortable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar of a chart between two positions, in percent of its axis. `shade` is its CSS class, `text` is written in it."""
 
     before: float
     after: float
     shade: str
     text: str = ""
-
-    @property
-    def start(self) -> float:
-        """The position of its left end."""
-        return min(self.before, self.after)
-
-    @property
-    def width(self) -> float:
-        """Its width."""
-        return round(abs(self.after - self.before), 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -50,7 +50,7 @@ class Histogram:
 
 
 def build_histogram(
-    name: str, values: Sequence[tuple[float, str]], shades: Sequence[str], limits: Sequence[float] = ()
+    name: str, values: Sequence[tuple[float, str]], shades: Sequence[str], limits: Iterable[float] = ()
 ) -> Histogram | None:
     """Return the histogram of values, each with its shade; None if there are no values or their range is not finite.
 
@@ -77,18 +77,11 @@ def build_histogram(
     mode = max(bins, key=lambda bin: bin.total)
     restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
     most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
-    summary = f"{restaurants}, {most_often}"
     # the bar of an integer is centred on it
-    shift = 0.5 if is_whole else 0.0
-    span = edges[-1] - edges[0]
-    lines = [
-        (round((limit + shift - edges[0]) / span * 100, 2), format_value(limit))
-        for limit in limits
-        if edges[0] <= limit <= edges[-1]
-    ]
-    if lines:
-        summary += f"; {'threshold' if len(lines) == 1 else 'thresholds'}: {', '.join(text for _, text in lines)}"
-    return Histogram(name, summary, tuple(bins), is_whole, tuple(lines))
+    start = edges[0] - is_whole / 2
+    places = [((limit - start) / (edges[-1] - edges[0]) * 100, format_value(limit)) for limit in sorted(limits)]
+    lines = tuple((place, limit) for place, limit in places if 0 <= place <= 100)
+    return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole, lines)
 
 
 def _choose_bin_width(low: float, high: float, are_integers: bool) -> float:

@@ -92,7 +92,9 @@ def _build_cards(explanation: ExplanationData, part: AttributionPart) -> Iterato
     """Yield a card for each review of a part, the main one first, and a line that counts the reviews without a card."""
     reviews = {
         review.review_id: review
-        for evidence in reversed(explanation.evidence)  # the quote for the first of the part's steps is the last one set
+        for evidence in reversed(
+            explanation.evidence
+        )  # the quote for the first of the part's steps is the last one set
         if evidence.step in part.steps or not part.steps
         for review in evidence.reviews
     }

@@ -95,18 +95,16 @@ def format_number(value: float) -> str:
     return f"{value:.{_DECIMALS}f}"
 
 
-def build_parts_table(
-    explanation: ExplanationData, attribution: Attribution, max_parts: int = MAX_LISTED_PARTS
-) -> Table:
+def build_parts_table(explanation: ExplanationData, attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Table:
     """Return the table of the base and the parts, each with its change and the score so far, and its main review.
 
-    Parts after the first `max_parts` share one row. Each change is the difference of the scores as they are written,
+    Parts after the first `limit` share one row. Each change is the difference of the scores as they are written,
     so that the columns add up.
     """
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "without the parts below", "", _fix(score), "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = parts if len(parts) <= max_parts + 1 else parts[:max_parts]
+    listed = parts if len(parts) <= limit + 1 else parts[:limit]
     width = max((len(describe_part(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]

@@ -24,7 +24,7 @@ _TONES = {None: ("part", "part"), "higher": ("worse", "better"), "lower": ("bett
 
 def build_waterfall(explanation: ExplanationData, attribution: Attribution, shades: Shades) -> Waterfall:
     """Return the base, the parts and the number as bars, each part with the reviews behind it."""
-    table = build_parts_table(explanation, attribution, max_parts=len(attribution.parts))
+    table = build_parts_table(explanation, attribution, limit=len(attribution.parts))
     labels = ["without the parts below", *(describe_part(part, len(part.label)) for part in attribution.parts)]
     rows = [(row[0], label, *row[2:]) for label, row in zip(labels, table.rows, strict=True)]
     sums = [float(row[3]) for row in rows]
@@ -90,14 +90,9 @@ def _find_verdict(rules: Sequence[Rule], step: str, value: float) -> Value:
 
 def _build_cards(explanation: ExplanationData, part: AttributionPart) -> Iterator[Card | ListItem]:
     """Yield a card for each review of a part, the main one first, and a line that counts the reviews without a card."""
-    reviews = {
-        review.review_id: review
-        for evidence in reversed(
-            explanation.evidence
-        )  # the quote for the first of the part's steps is the last one set
-        if evidence.step in part.steps or not part.steps
-        for review in evidence.reviews
-    }
+    counting = [evidence for evidence in explanation.evidence if evidence.step in part.steps or not part.steps]
+    # of a review that several steps count, the quote for the first of them is the last one set
+    reviews = {review.review_id: review for evidence in reversed(counting) for review in evidence.reviews}
     names = sorted(filter(reviews.get, part.reviews), key=lambda name: name != part.main_review)
     yield from (build_card(reviews[name], 0) for name in names[:MAX_LISTED_REVIEWS])
     if len(names) > MAX_LISTED_REVIEWS:

@@ -38,8 +38,8 @@ class Bin:
 class Histogram:
     """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer.
 
-    `limits` are the numbers that the verdict compares it with, as far as they are among the bins, each with its position in
-    percent of the width.
+    `limits` are the numbers that the verdict compares it with, each with its position in percent of the width; beyond the bins
+    the position is negative or over 100.
     """
 
     name: str
@@ -79,8 +79,7 @@ def build_histogram(
     most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
     # the bar of an integer is centred on it
     start = edges[0] - is_whole / 2
-    places = [((limit - start) / (edges[-1] - edges[0]) * 100, format_value(limit)) for limit in sorted(limits)]
-    lines = tuple((place, limit) for place, limit in places if 0 <= place <= 100)
+    lines = tuple(((limit - start) / (edges[-1] - edges[0]) * 100, format_value(limit)) for limit in sorted(limits))
     return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole, lines)
 
 

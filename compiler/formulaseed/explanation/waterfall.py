@@ -25,7 +25,7 @@ _TONES = {None: ("part", "part"), "higher": ("worse", "better"), "lower": ("bett
 def build_waterfall(explanation: ExplanationData, attribution: Attribution, shades: Shades) -> Waterfall:
     """Return the base, the parts and the number as bars, each part with the reviews behind it."""
     table = build_parts_table(explanation, attribution, limit=len(attribution.parts))
-    labels = ["without the parts below", *(describe_part(part, len(part.label)) for part in attribution.parts)]
+    labels = [table.rows[0][1], *(describe_part(part, len(part.label)) for part in attribution.parts)]
     rows = [(row[0], label, *row[2:]) for label, row in zip(labels, table.rows, strict=True)]
     sums = [float(row[3]) for row in rows]
     limits = list_limits(explanation.rules, attribution.step)

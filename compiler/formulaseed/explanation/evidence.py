@@ -5,7 +5,7 @@ In: one restaurant's evaluation, with its rows. Out: `Evidence`. The texts of re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -18,9 +18,8 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_filters
 from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
-from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.pages.values import format_value, is_number
+from formulaseed.pages.values import is_number
 
 _MAX_NEAR_REVIEWS = 5  # described reviews that one condition alone leaves out
 _REVIEW_FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)
@@ -62,14 +61,25 @@ class EvidenceFinder:
             step=step.name,
             function=aggregate.function,
             value=value,
-            of=expression_text(aggregate.operand) if aggregate.operand is not None else None,
-            condition=expression_text(aggregate.where) if aggregate.where is not None else None,
-            filters={name: expression_text(condition) for name, condition in filters.items()},
+            of=self._describe_operand(aggregate),
+            condition=self.record.words.describe(aggregate.where) if aggregate.where is not None else None,
+            filters={
+                self.record.names[Symbol(SymbolKind.FILTER, name)]: self.record.words.describe(condition)
+                for name, condition in filters.items()
+            },
             number=len(counted),
             is_default=aggregate.entry.empty_value is None and not counted,
             reviews=[self._build_review(place, fields, terms.get(place)) for place in listed],
             excluded=excluded,
         )
+
+    def _describe_operand(self, aggregate: typed.Aggregate) -> str | None:
+        """Return in words what an aggregate takes of each review; None for a count."""
+        if aggregate.operand is None:
+            return None
+        takes_condition = aggregate.entry.takes == "condition"
+        words = self.record.words
+        return words.describe(aggregate.operand) if takes_condition else words.name(aggregate.operand)
 
     def _split_reviews(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
         """Return the positions of the reviews that count, and exclusions with the reviews that do not.
@@ -77,37 +87,40 @@ class EvidenceFinder:
         Reviews that fail the same conditions share an exclusion; the largest comes first.
         """
         met = self.observer.met[aggregate]
-        conditions = {expression_text(condition): condition for condition in next(iter(met), ())}
+        conditions = [*next(iter(met), ())]
+        is_plain = conditions == [aggregate.where]
         counted: list[int] = []
-        groups: dict[tuple[str, ...], list[int]] = {}
+        groups: dict[tuple[Expr, ...], list[int]] = {}
         for place, results in enumerate(met):
-            unmet = tuple(text for text, condition in conditions.items() if not results[condition])
+            unmet = tuple(condition for condition in conditions if not results[condition])
             if unmet:
                 groups.setdefault(unmet, []).append(place)
             else:
                 counted.append(place)
         largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
-        return counted, [self._build_exclusion(unmet, places, conditions) for unmet, places in largest_first]
+        exclusions = [self._build_exclusion(unmet, places, len(conditions)) for unmet, places in largest_first]
+        if is_plain:
+            exclusions = [exclusion.model_copy(update={"conditions": []}) for exclusion in exclusions]
+        return counted, exclusions
 
-    def _build_exclusion(
-        self, unmet: Sequence[str], places: Sequence[int], conditions: Mapping[str, Expr]
-    ) -> Exclusion:
-        """Return the exclusion of the reviews at `places`, which fail the conditions `unmet`.
+    def _build_exclusion(self, unmet: Sequence[Expr], places: Sequence[int], count: int) -> Exclusion:
+        """Return the exclusion of the reviews at `places`, which fail the conditions `unmet` of all `count`.
 
         If one condition of several fails, `near` describes at most `_MAX_NEAR_REVIEWS` of them, without reviews that
         some step counts by a condition on the same fields. Otherwise `near` is empty.
         """
         near: Iterator[str] = iter(())
-        if len(unmet) == 1 < len(conditions):
-            missed = conditions[unmet[0]]
-            elsewhere = self._find_counted_by(frozenset(typed.symbols_in(missed)))
+        words = self.record.words
+        if len(unmet) == 1 < count:
+            elsewhere = self._find_counted_by(frozenset(typed.symbols_in(unmet[0])))
             near = (
-                f"{review_name(self.rows[place], place)}: {self._describe_failure(missed, place)}"
+                f"{review_name(self.rows[place], place)}: "
+                f"{words.describe_failure(unmet[0], self.record.evaluation.rows[place].get)}"
                 for place in places
                 if place not in elsewhere
             )
         return Exclusion(
-            conditions=[*unmet],
+            conditions=[words.describe(condition, holds=False) for condition in unmet],
             number=len(places),
             review_ids=[review_name(self.rows[place], place) for place in places],
             near=[*islice(near, _MAX_NEAR_REVIEWS)],
@@ -126,28 +139,6 @@ class EvidenceFinder:
                     places.update(place for place, results in enumerate(met) if all(results.values()))
             self._positions_by_fields[fields] = places
         return self._positions_by_fields[fields]
-
-    def _describe_failure(self, condition: Expr, place: int) -> str:
-        """Return the actual value of a review and the comparison that it fails, such as `meta.stars is 4, not < 3`.
-
-        Returns only the actual value for `!=` and `not in`. For a condition that is not a single comparison of a
-        field, returns that the condition does not hold.
-        """
-        row = self.record.evaluation.rows[place]
-        if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
-            field = condition.first
-            if isinstance(field, typed.Present):
-                field = field.operand
-            if isinstance(field, typed.Ref) and field.symbol.kind in _REVIEW_FIELDS:
-                operator = condition.operators[0]
-                limit = expression_text(condition.rest[0])
-                actual = f"{_field_name(field.symbol)} is {format_value(row.get(field.symbol))}"
-                if operator in ("!=", "not in"):
-                    return actual
-                if operator == "==":
-                    return f"{actual}, not {limit}"
-                return f"{actual}, not {operator} {limit}"
-        return f"{expression_text(condition)} does not hold"
 
     def _find_fields(self, step: nodes.Step) -> list[Symbol]:
         """Return the fields of reviews that a step or its filters read, without `_COMMON_FIELDS`."""
@@ -178,13 +169,8 @@ class EvidenceFinder:
             date=date,
             stars=stars if is_number(stars) else None,
             useful=useful if is_number(useful) else None,
-            fields={_field_name(symbol): values.get(symbol) for symbol in fields},
+            fields={self.record.names[symbol].strip("“”"): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
             quote=quote,
             quoted_by=quoted_by,
         )
-
-
-def _field_name(symbol: Symbol) -> str:
-    """Return the name of a field of reviews; metadata with its prefix, such as `meta.stars`."""
-    return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from explaining import explain_run
 from formulaseed import explain, load_evaluator, load_seed
+from formulaseed import report as build_report
 from formulaseed.data.results import Failures
 from formulaseed.explanation.explainer import Explainer
 from formulaseed.explanation.explanation import Explanation
@@ -18,7 +19,7 @@ from formulaseed.pages.histogram import build_histogram
 from helpers import EXAMPLES, IS_DEEP, TASKS, command, write_json, write_lines
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants
+from report_pages import HOSTILE, SEED, Page, hostile_restaurants, restaurants, vary
 
 Json = Any
 
@@ -176,23 +177,6 @@ def test_a_thousand_restaurants_fit() -> None:
     assert sizes[-1] <= 1.1 * (sizes[0] + size * (930 if IS_DEEP else 70))
 
 
-def vary(example: Explanation, number: int) -> Explanation:
-    """Return the explanation of another restaurant, with other names, ids and texts of reviews."""
-
-    def change(text: str | None) -> str | None:
-        return text and f"{text[: len(text) // 2]} {number} {text[len(text) // 2 :]}"
-
-    evidence = []
-    for part in example.evidence:
-        changes = [
-            {"review_id": f"{review.review_id}-{number}", "quote": change(review.quote)} for review in part.reviews
-        ]
-        reviews = [review.model_copy(update=new) for review, new in zip(part.reviews, changes, strict=True)]
-        evidence.append(part.model_copy(update={"reviews": reviews}))
-    business_id = f"{example.business_id}-{number}"
-    return example.model_copy(update={"business_id": business_id, "name": change(example.name), "evidence": evidence})
-
-
 def test_any_verdict_has_a_report(tmp_path: Path) -> None:
     """A boolean, a chosen number, parameters, no restaurants at all."""
     row = {"review_id": "r", "extraction": {"n": 3}, "meta": {}}
@@ -236,6 +220,47 @@ def test_a_histogram_counts_every_number(values: list[tuple[float, str]]) -> Non
     for bin in histogram.bins:
         assert {shade for shade, _ in bin.parts} <= {"v0", "v4"}
         assert sum(height for _, height in bin.parts) == pytest.approx(100 * bin.total / max(totals))
+
+
+def test_thresholds_are_in_the_histogram() -> None:
+    """At their places between the edges of the bins; in the middle of the bar of an integer."""
+    ranges = build_histogram("X", [(0.5, "v0"), (20.0, "v0")], ["v0"], {8.0, 4.0, 50.0})
+    assert ranges is not None
+    edges = [float(bin.range.split(" to ")[0]) for bin in ranges.bins]
+    width = edges[1] - edges[0]
+    assert [(place * len(edges) * width / 100 + edges[0], text) for place, text in ranges.limits] == [
+        (pytest.approx(4), "4"), (pytest.approx(8), "8"), (pytest.approx(50), "50"),
+    ]  # fmt: skip
+    whole = build_histogram("X", [(0.0, "v0"), (3.0, "v0")], ["v0"], [1.0, 2.5])
+    assert whole is not None
+    assert whole.limits == ((37.5, "1"), (75.0, "2.5"))
+
+
+def test_a_report_names_the_thresholds(page: Page) -> None:
+    """Those that are the same for all restaurants; not one that depends on the restaurant."""
+    assert "14 restaurants from 0 to 20, most often (4) from 2 to 4; thresholds: 4, 8" in page.text
+    rules = [{"when": "N > HALF", "then": "high"}, {"when": "N > 2", "then": "some"}, {"else": "low"}]
+    compute: list[Json] = [
+        {"name": "N", "op": "count"},
+        {"name": "HALF", "op": "expr", "expr": "N * 0.5 + context.stars"},
+        {"name": "V", "op": "case", "rules": rules},
+    ]
+    seed = load_seed({"task_name": "T", "extract": {"fields": []}, "compute": compute, "output": ["N", "V"]})
+    lines = [{"business_id": str(n), "context": {"stars": n}, "rows": [{"extraction": {}}] * n} for n in (2, 5)]
+    assert "thresholds: 2</figcaption>" in build_report(seed, lines).html
+
+
+@pytest.mark.thorough
+def test_the_size_of_a_restaurant_is_bounded() -> None:
+    """Each of 50 further restaurants, with other names and quotes, adds at most 4,500 bytes; 1,000 are under 5 MB."""
+    explainer = Explainer(load_seed(SEED).program, load_evaluator(SEED))
+    examples = [explain_line(line) for line in restaurants()[:7]]
+    pages = [
+        make_report(explainer, (vary(examples[number % 7], number) for number in range(count)), Failures())
+        for count in (7, 57)
+    ]
+    sizes = [len(page.html.encode()) for page in pages]
+    assert 1_000 < (sizes[1] - sizes[0]) / 50 < 4_500
 
 
 def test_contexts_are_refused_with_the_two_commands_to_run() -> None:

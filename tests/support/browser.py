@@ -76,6 +76,10 @@ class Tab:
         """Return by how many pixels the page is wider than the window."""
         return int(self.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
+    def broken_words(self) -> list[str]:
+        """Return the visible words of letters and digits that are broken into several lines."""
+        return list(self.evaluate(_BROKEN))
+
     def faint_texts(self) -> list[str]:
         """Return the texts whose contrast with their background is under 4.5."""
         return list(self.evaluate(_FAINT))
@@ -102,4 +106,19 @@ _FAINT = """() => {
     if ((high + 0.05) / (low + 0.05) < 4.5) found.push(`${element.tagName} ${element.className}: ${element.textContent}`);
   }
   return found;
+}"""
+
+_BROKEN = """() => {
+  const words = [];
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    if (!texts.currentNode.parentElement.checkVisibility()) continue;
+    for (const match of texts.currentNode.data.matchAll(/[A-Za-z0-9]+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, match.index);
+      range.setEnd(texts.currentNode, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size > 1) words.push(match[0]);
+    }
+  }
+  return words;
 }"""

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
+from formulaseed.explanation.explanation import Explanation
 from helpers import EXAMPLES, TASKS, read_lines
 
 Json = Any
 SEED = TASKS / "g1a_v2" / "seed.json"
-VOID = {"meta", "link", "img", "input", "br", "hr"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "wbr"}
 """Elements without an end tag."""
 HOSTILE = (
     "</script><script>window.taken = 1</script>",
@@ -97,3 +98,20 @@ def hostile_restaurants() -> list[Json]:
             row["review_id"] += text
             row["text"] = f"I am allergic and had hives {text}"
     return lines
+
+
+def vary(example: Explanation, number: int) -> Explanation:
+    """Return the explanation of another restaurant, with other names, ids and texts of reviews."""
+
+    def change(text: str | None) -> str | None:
+        return text and f"{text[: len(text) // 2]} {number} {text[len(text) // 2 :]}"
+
+    evidence = []
+    for part in example.evidence:
+        changes = [
+            {"review_id": f"{review.review_id}-{number}", "quote": change(review.quote)} for review in part.reviews
+        ]
+        reviews = [review.model_copy(update=new) for review, new in zip(part.reviews, changes, strict=True)]
+        evidence.append(part.model_copy(update={"reviews": reviews}))
+    business_id = f"{example.business_id}-{number}"
+    return example.model_copy(update={"business_id": business_id, "name": change(example.name), "evidence": evidence})

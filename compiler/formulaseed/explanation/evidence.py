@@ -154,6 +154,7 @@ class EvidenceFinder:
         extracted = {symbol.name: values.get(symbol) for symbol in fields if symbol.kind is SymbolKind.EXTRACTION}
         quote, quoted_by = self.quotes.choose_quote(row, extracted)
         stars = meta.get("stars")
+        useful = meta.get("useful")
         date = None
         if isinstance(meta.get("date"), str):
             date = meta["date"]
@@ -163,6 +164,7 @@ class EvidenceFinder:
             review_id=self._names[place],
             date=date,
             stars=stars if is_number(stars) else None,
+            useful=useful if is_number(useful) else None,
             fields={self.record.names[symbol].strip("“”"): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
             quote=quote,

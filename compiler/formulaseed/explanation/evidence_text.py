@@ -183,7 +183,7 @@ def describe_zeros(evidence: Sequence[Evidence]) -> str:
 
 
 def build_card(review: Review, depth: int, amount: str = "") -> Card:
-    """Return a card for a review, with its date, stars, fields and quote; missing ones are left out.
+    """Return a card for a review, with its date, stars, useful votes, fields and quote; missing ones are left out.
 
     `depth` is the nesting level, from 0. `amount` is the card's note, such as `adds 3`; empty for none.
     """
@@ -191,6 +191,8 @@ def build_card(review: Review, depth: int, amount: str = "") -> Card:
     if review.stars is not None:
         noun = "star" if review.stars == 1 else "stars"
         about.append(f"{format_value(review.stars)} {noun}")
+    if review.useful:
+        about.append(number_of(int(review.useful), "useful vote"))
     return Card(
         name=review.review_id,
         about=", ".join(about),

@@ -19,7 +19,7 @@ from formulaseed.explanation.conditions import name_symbols
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Rule, Step
+from formulaseed.explanation.model import Attribution, Evidence, Fact, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -103,6 +103,7 @@ class Explainer:
         reached = find_dependencies(self.hoisted.program, target)
         evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
         evidence = [part for part in map(evidence_finder.find, reached) if part is not None]
+        used = _list_used_symbols(reached, evaluation)
         lookups = [match for match in map(record.match, reached) if match is not None]
         defaults = _find_default_steps(evidence, lookups)
         verdict: Value = None
@@ -127,7 +128,8 @@ class Explainer:
             outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
             because=because,
-            missing=[*_find_missing_fields(reached, evaluation)],
+            missing=[*_find_missing_fields(used, evaluation)],
+            facts=[*_find_facts(self.program, used, evaluation)],
             attribution=attribution,
             rules=rules,
             steps=[self._describe_step(record, step, defaults) for step in reached],
@@ -240,6 +242,7 @@ def _explain_failure(
         error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
         because=[],
         missing=[],
+        facts=[],
         attribution=None,
         rules=[],
         steps=[],
@@ -257,20 +260,34 @@ def _restaurant_name(context: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _find_missing_fields(steps: Sequence[nodes.Step], evaluation: Evaluation) -> Iterator[Missing]:
-    """Yield the null fields that steps or their filters use, each once: of the restaurant, and the metadata of reviews.
+def _list_used_symbols(steps: Sequence[nodes.Step], evaluation: Evaluation) -> list[Symbol]:
+    """Return the names that steps or their filters use, each once."""
+    conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
+    expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
+    return [*dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))]
+
+
+def _find_missing_fields(used: Sequence[Symbol], evaluation: Evaluation) -> Iterator[Missing]:
+    """Yield the fields among the `used` names that are null: of the restaurant, and the metadata of reviews.
 
     A field of reviews has the number of reviews that lack it; a field of the restaurant has None.
     """
-    conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
-    expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
-    for symbol in dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression)):
+    for symbol in used:
         if symbol.kind is SymbolKind.CONTEXT and evaluation.shared[symbol] is None:
             yield Missing(name=str(symbol), reviews=None)
         elif symbol.kind is SymbolKind.META:
             number = sum(row[symbol] is None for row in evaluation.rows)
             if number:
                 yield Missing(name=str(symbol), reviews=number)
+
+
+def _find_facts(program: nodes.Program, used: Sequence[Symbol], evaluation: Evaluation) -> Iterator[Fact]:
+    """Yield the fields of the restaurant, then the parameters, among the `used` names, with their values."""
+    for kind, declared in ((SymbolKind.CONTEXT, program.context), (SymbolKind.PARAMETER, program.parameters)):
+        for item in declared:
+            symbol = Symbol(kind, item.name)
+            if symbol in used:
+                yield Fact(name=str(symbol), label=label_of(item), value=evaluation.shared[symbol])
 
 
 def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:

@@ -105,6 +105,7 @@ class Review(_Part):
     review_id: str = Field(description="Its id, or its place such as `rows[3]` where the rows have no ids.")
     date: str | None = Field(description="Its date, or its year where only that is known.")
     stars: float | None = Field(description="Its stars.")
+    useful: float | None = Field(None, description="How many readers found it useful; null where that is not known.")
     fields: dict[str, Value] = Field(description="The values that the step asks for, by the fields in words.")
     amount: float | None = Field(
         description="What it adds to a sum, or has for a maximum or minimum; null for a count, and where it is no number."
@@ -194,6 +195,14 @@ class Missing(_Part):
     reviews: int | None = Field(description="How many reviews lack it; null for a field of the restaurant.")
 
 
+class Fact(_Part):
+    """A field of the restaurant, or a parameter, that a step on the way to the verdict uses."""
+
+    name: str = Field(description="The field or parameter, such as context.noise_level or param.MIN_REVIEWS.")
+    label: str = Field(description="The field or parameter in words.")
+    value: Value = Field(description="Its value; null for a field that is missing.")
+
+
 class AttributionPart(_Part):
     """One part of the number that the verdict compares, with what it adds."""
 
@@ -259,6 +268,9 @@ class ExplanationData(_Part):
     error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
     because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
     missing: list[Missing] = Field(description="The fields that are null and that a step on the way uses.")
+    facts: list[Fact] = Field(
+        description="The fields of the restaurant and the parameters that a step on the way uses."
+    )
     attribution: Attribution | None = Field(
         description="The number that the verdict compares, as a sum of parts; null where it compares no single number."
     )

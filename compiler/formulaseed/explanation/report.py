@@ -20,9 +20,11 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import Change
-from formulaseed.explanation.text import assign_shades, build_page_blocks, describe_run
-from formulaseed.explanation.verdict import list_verdicts
+from formulaseed.explanation.text import build_page_blocks, describe_run
+from formulaseed.explanation.verdict import assign_shades, list_verdicts
+from formulaseed.explanation.waterfall import list_limits
 from formulaseed.ir import nodes
+from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.histogram import Histogram, build_histogram
@@ -138,6 +140,7 @@ class _Overview:
     run: Mapping[str, Any] = field(default_factory=dict)
     _articles: PackedParts = field(default_factory=PackedParts)
     _numbers: dict[str, list[tuple[float, str]]] = field(default_factory=dict)
+    _limits: dict[str, set[float]] = field(default_factory=dict)
     _anchors: set[str] = field(default_factory=set)
 
     @cached_property
@@ -166,6 +169,11 @@ class _Overview:
         named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
         return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
 
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        """The labels of all steps by name."""
+        return {step.name: label_of(step) for step in self.program.steps}
+
     @property
     def failed(self) -> int:
         """The number of restaurants without a verdict."""
@@ -193,6 +201,9 @@ class _Overview:
         for name, number in zip(self.columns, numbers, strict=True):
             if number is not None:
                 self._numbers.setdefault(name, []).append((number, shade))
+                limits = set(list_limits(explanation.rules, name))
+                # a limit that is not the same for all restaurants is none of the histogram's
+                self._limits[name] = self._limits.get(name, limits) & limits
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
@@ -221,9 +232,9 @@ class _Overview:
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
-            step=self.verdict.name,
+            step=label_of(self.verdict),
             counts=[*self._count_verdicts()],
-            columns=self.columns,
+            columns=[self._labels[name] for name in self.columns],
             column=self.column,
             histograms=self._build_histograms(),
             failures=[*failures],
@@ -262,7 +273,10 @@ class _Overview:
     def _build_histograms(self) -> list[Histogram | None]:
         """Return the histogram of each column; None for a column in which no restaurant has a number."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
-        return [build_histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+        return [
+            build_histogram(self._labels[name], self._numbers.get(name, []), order, self._limits.get(name, ()))
+            for name in self.columns
+        ]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:

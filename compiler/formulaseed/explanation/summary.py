@@ -18,7 +18,8 @@ from formulaseed.explanation.model import (
     Rule,
     Value,
 )
-from formulaseed.pages.blocks import Block, Items, ListItem, Paragraph, Table, join_names
+from formulaseed.explanation.verdict import Shades, build_badge
+from formulaseed.pages.blocks import Block, Items, Line, ListItem, Paragraph, Table, join_names
 from formulaseed.pages.text import as_text
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
@@ -37,10 +38,12 @@ _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
 
-def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterator[Block]:
+def build_summary_blocks(
+    explanation: ExplanationData, hint: str = "", shades: Shades | None = None, chart: Block | None = None
+) -> Iterator[Block]:
     """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict.
 
-    The last line ends with `hint`.
+    The last line ends with `hint`. In a page `shades` are the colours of verdicts, and `chart` takes the place of the parts.
     """
     attribution = explanation.attribution
     blocks: list[Block] = []
@@ -49,9 +52,9 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
         blocks += (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
         blocks += map(Paragraph, explanation.because[: 1 if sentences else _MAX_SENTENCES])
     else:
-        blocks.append(Paragraph(describe_score(attribution, explanation.rules)))
+        blocks.append(Paragraph(_describe_score(attribution, explanation.rules, shades or {})))
         if attribution.parts:
-            blocks.append(build_parts_table(explanation, attribution))
+            blocks.append(chart or build_parts_table(explanation, attribution))
     notes: list[Block] = []
     if explanation.error is None:
         notes = [
@@ -59,17 +62,18 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
             Paragraph(f"{_describe_policy(explanation)}{hint}", "note"),
         ]
     yield from blocks
-    items = _list_changes(explanation, _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))))
+    room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))) if chart is None else _MAX_LINES
+    items = _list_changes(explanation, room, shades or {})
     if items:
         yield Items(items)
     yield from notes
 
 
-def _list_changes(explanation: ExplanationData, room: int) -> list[ListItem]:
+def _list_changes(explanation: ExplanationData, room: int, shades: Shades) -> list[ListItem]:
     """Return an item for each sentence about changes that fits into `room` lines, at least the first; or that there is none."""
     items: list[ListItem] = []
     for sentence in describe_changes(explanation):
-        item = ListItem(sentence.text)
+        item = ListItem((build_badge(sentence.verdict, shades), f" {sentence.ways}."))
         room -= _count_lines(Items([item]))
         if items and room < 0:
             break
@@ -84,21 +88,21 @@ def _count_lines(block: Block) -> int:
     return sum(1 for line in as_text([block]).splitlines() if line)
 
 
-def describe_score(attribution: Attribution, rules: Sequence[Rule]) -> str:
+def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades) -> Line:
     """Return the score and the rules as a scale: `risk score 4.89 points (Low Risk under 4, otherwise High Risk)`.
 
     Rules that compare something else are not part of the scale.
     """
-    score = f"{attribution.label} {format_number(attribution.value)}"
-    if attribution.unit:
-        score += f" {attribution.unit}"
-    scale = []
+    unit = f" {attribution.unit}" if attribution.unit else ""
+    line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{unit} "]
     for rule in rules:
+        badge = build_badge(rule.result, shades)
+        separator = ", " if len(line) > 1 else "("
         if rule.condition is None:
-            scale.append(f"otherwise {format_plain(rule.result)}")
+            line += [f"{separator}otherwise ", badge]
         elif len(rule.comparisons) == 1 and rule.comparisons[0].left == attribution.step:
-            scale.append(f"{format_plain(rule.result)} {_describe_limit(rule.comparisons[0])}")
-    return f"{score} ({', '.join(scale)})"
+            line += [separator, badge, f" {_describe_limit(rule.comparisons[0])}"]
+    return *line, ")"
 
 
 def _describe_limit(comparison: Comparison) -> str:
@@ -123,16 +127,16 @@ def format_number(value: float) -> str:
     return f"{value:.{_DECIMALS}f}"
 
 
-def build_parts_table(explanation: ExplanationData, attribution: Attribution) -> Table:
+def build_parts_table(explanation: ExplanationData, attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Table:
     """Return the table of the base and the parts, each with its change and the score so far, and its main review.
 
-    Parts after the first `MAX_LISTED_PARTS` share one row. Each change is the difference of the scores as they are written,
+    Parts after the first `limit` share one row. Each change is the difference of the scores as they are written,
     so that the columns add up.
     """
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = _list_parts(attribution)
+    listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]
@@ -146,10 +150,10 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution) ->
     return Table(("", "", "change", "score", ""), rows)
 
 
-def _list_parts(attribution: Attribution) -> Sequence[AttributionPart]:
+def _list_parts(attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Sequence[AttributionPart]:
     """Return the parts that have a row of their own in the table."""
     parts = [part for part in attribution.parts if part.source != "limit"]
-    return parts if len(parts) <= MAX_LISTED_PARTS + 1 else parts[:MAX_LISTED_PARTS]
+    return parts if len(parts) <= limit + 1 else parts[:limit]
 
 
 def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
@@ -169,12 +173,12 @@ def _format_step(before: float, after: float) -> str:
     return f"{float(_fix(after)) - float(_fix(before)):+.{_DECIMALS}f}"
 
 
-def describe_part(part: AttributionPart) -> str:
+def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARACTERS) -> str:
     """Return a part in words, with the number of its reviews if there are several; a long label is cut between two labels."""
     label = one_line(part.label)
-    if len(label) > _MAX_LABEL_CHARACTERS:
-        start, comma, _ = label[:_MAX_LABEL_CHARACTERS].rpartition(", ")
-        label = f"{start}, etc." if comma else f"{label[:_MAX_LABEL_CHARACTERS]} …"
+    if len(label) > max_characters:
+        start, comma, _ = label[:max_characters].rpartition(", ")
+        label = f"{start}, etc." if comma else f"{label[:max_characters]} …"
     if len(part.reviews) > 1:
         return f"{label} ({number_of(len(part.reviews), 'review')})"
     return label

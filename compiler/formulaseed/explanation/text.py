@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from formulaseed.explanation.evidence_text import (
@@ -23,16 +24,19 @@ from formulaseed.explanation.model import (
     Effect,
     Evidence,
     ExplanationData,
+    Fact,
     Match,
     Rule,
     Step,
-    Value,
 )
 from formulaseed.explanation.summary import build_part_items, build_summary_blocks, describe_changes
+from formulaseed.explanation.verdict import Shades, assign_shades, build_badge
+from formulaseed.explanation.waterfall import build_waterfall
 from formulaseed.pages.blocks import (
     Badge,
     Block,
     Card,
+    Details,
     Heading,
     InlineCode,
     Items,
@@ -50,20 +54,10 @@ _MAX_DEPTH = 16
 """Deeper steps are at this level, as lines have a limited width, and browsers nest no more than a few hundred elements."""
 _MAX_LISTED_EFFECTS = 12
 _MAX_LISTED_VERDICTS = 8
-_SHADE_COUNT = 5
 _SEARCH_NOTE = (
     f"Tried: each review left out, some combinations of up to {MAX_LEFT_OUT_REVIEWS}, "
     f"up to {MAX_ADDED_REVIEWS} reviews of one kind added, each parameter."
 )
-Shades = Mapping[Value, str]
-"""The CSS class of each verdict's colour."""
-
-
-def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
-    """Return the CSS classes of verdicts, from `v0` for the first to `v4` for the last; duplicates are ignored."""
-    distinct = list(dict.fromkeys(verdicts))
-    last = max(len(distinct) - 1, 1)
-    return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
 
 
 def build_title(explanation: ExplanationData, shades: Shades | None = None) -> Title:
@@ -76,7 +70,7 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
     if error is not None:
         result = Badge(f"no result, because {error.step or 'its data'} failed", "failed")
     else:
-        result = _build_badge(explanation.verdict, shades or {})
+        result = build_badge(explanation.verdict, shades or {})
     return Title(
         name=explanation.name or explanation.business_id,
         identifier=explanation.business_id,
@@ -88,7 +82,14 @@ def build_title(explanation: ExplanationData, shades: Shades | None = None) -> T
 
 def build_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the explanation for a terminal or a comment: with some reviews of each step, and counts of no reviews in one line."""
-    yield from _build_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), shades=None, groups_zeros=True)
+    yield build_title(explanation)
+    yield from _build_error_blocks(explanation)
+    yield from build_summary_blocks(explanation)
+    if explanation.attribution is not None:
+        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
+        yield Items([*build_part_items(explanation.attribution)])
+    yield from _build_sections(explanation, {})
+    yield from _build_evidence_blocks(explanation, EvidenceWriter(MAX_LISTED_REVIEWS), groups_zeros=True)
 
 
 def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
@@ -101,47 +102,60 @@ def build_summary_text_blocks(explanation: ExplanationData) -> Iterator[Block]:
 def build_page_blocks(
     explanation: ExplanationData, shades: Shades | None = None, max_reviews: int | None = None
 ) -> Iterator[Block]:
-    """Yield the whole explanation for a page, with the outputs and the versions that produced them.
+    """Yield the whole explanation for a page: the score as a chart, the facts, and all other sections as details.
 
     `shades` has the colours of verdicts; if it is None, the results of the rules get colours. At most `max_reviews`
-    reviews have cards; None is no maximum.
+    reviews have cards below the chart; None is no maximum.
     """
     if shades is None:
         shades = assign_shades([rule.result for rule in explanation.rules])
-    yield from _build_blocks(explanation, EvidenceWriter(None, max_reviews), shades, groups_zeros=False)
-    yield Heading("All outputs, and what made them")
-    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
-    yield Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
-
-
-def _build_blocks(
-    explanation: ExplanationData, writer: EvidenceWriter, shades: Shades | None, *, groups_zeros: bool
-) -> Iterator[Block]:
-    """Yield the sections that texts and pages have in common, and remember in `writer` the reviews that were written.
-
-    `shades` is None without colours. With `groups_zeros`, counts and sums of no reviews share a single last item.
-    """
+    attribution = explanation.attribution
+    chart = build_waterfall(explanation, attribution, shades) if attribution is not None else None
     yield build_title(explanation, shades)
     yield from _build_error_blocks(explanation)
-    yield from build_summary_blocks(explanation)
-    if explanation.attribution is not None:
-        yield Heading(f"The reviews of each part of {explanation.attribution.label}")
-        yield Items([*build_part_items(explanation.attribution)])
+    yield from build_summary_blocks(explanation, shades=shades, chart=chart)
+    if explanation.facts:
+        yield Heading("Facts and parameters")
+        yield Table(("", "name", "value"), [*map(_build_fact_row, explanation.facts)])
+    evidence = _build_evidence_blocks(explanation, EvidenceWriter(None, max_reviews), groups_zeros=False)
+    # without a chart the reviews are in sight
+    if chart is None:
+        yield from evidence
+    outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
+    output_table = Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
+    blocks = [
+        *_build_sections(explanation, shades),
+        *evidence,
+        Heading("All outputs, and what made them"),
+        output_table,
+    ]
+    headings = {position: block.text for position, block in enumerate(blocks) if isinstance(block, Heading)}
+    for start, end in pairwise([*headings, len(blocks)]):
+        yield Details(headings[start], tuple(blocks[start + 1 : end]))
+
+
+def _build_fact_row(fact: Fact) -> tuple[str, ...]:
+    """Return the cells of a fact: its words, its name and its value."""
+    value = "missing" if fact.value is None else format_plain(fact.value)
+    return fact.label, InlineCode(fact.name), value
+
+
+def _build_sections(explanation: ExplanationData, shades: Shades) -> Iterator[Block]:
+    """Yield the sections between the first screen and the reviews, each with its heading first."""
     yield Heading("The formulas")
     yield from map(Paragraph, explanation.because)
     yield from (Paragraph(describe_missing(missing, explanation.reviews)) for missing in explanation.missing)
     if explanation.rules:
         yield Heading(f"The rules of {explanation.step}")
-        yield _build_rules_table(explanation.rules, shades or {})
+        yield _build_rules_table(explanation.rules, shades)
     if explanation.rules and explanation.error is None:
         yield Heading("What would change it")
         yield Paragraph(_SEARCH_NOTE, "note")
-        yield Items([*_build_change_items(explanation, shades or {}), *map(ListItem, _describe_not_found(explanation))])
+        yield Items([*_build_change_items(explanation, shades), *map(ListItem, _describe_not_found(explanation))])
     if explanation.steps:
         yield Heading("How it was computed")
         yield Items([*_build_step_items(explanation)])
     yield from (Paragraph(_describe_match(match)) for match in explanation.lookups)
-    yield from _build_evidence_blocks(explanation, writer, groups_zeros=groups_zeros)
 
 
 def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
@@ -160,18 +174,13 @@ def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
 # --- rules and changes
 
 
-def _build_badge(verdict: Value, shades: Shades) -> Badge:
-    """Return a verdict with its CSS class, `other` if it has none in `shades`."""
-    return Badge(format_plain(verdict), shades.get(verdict, "other"))
-
-
 def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     """Return the table of rules with results and distances, the taken rule marked. One must be `taken`."""
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
             rule.words or "otherwise",
-            _build_badge(rule.result, shades),
+            build_badge(rule.result, shades),
             describe_nearness(rule),
         )
         for rule in rules
@@ -210,7 +219,7 @@ def _describe_distance(comparison: Comparison) -> str:
 def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
     """Yield an item for each other verdict, with all ways to it, and below each of them with the steps that it moves."""
     for sentence in describe_changes(explanation):
-        yield ListItem((_build_badge(sentence.verdict, shades), f" {sentence.ways}"))
+        yield ListItem((build_badge(sentence.verdict, shades), f" {sentence.ways}"))
         yield from (ListItem(_describe_change(change), 1) for change in sentence.changes)
 
 

@@ -1,11 +1,19 @@
-"""Chooses the output of a program that is its verdict."""
+"""Chooses the output of a program that is its verdict, and the colours of verdicts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base, Value
+from formulaseed.pages.blocks import Badge
+from formulaseed.pages.values import format_plain
+
+_SHADE_COUNT = 5
+Shades = Mapping[Value, str]
+"""The CSS class of each verdict's colour."""
 
 
 def choose_verdict(program: nodes.Program, output: str | None = None) -> nodes.Step | None:
@@ -43,3 +51,15 @@ def list_verdicts(verdict: nodes.Step) -> tuple[Value, ...]:
         return (False, True)
     results = [result for _, result in verdict.rules()] or [*(verdict.ty.values or ())]
     return tuple(dict.fromkeys(results))
+
+
+def assign_shades(verdicts: Sequence[Value]) -> dict[Value, str]:
+    """Return the CSS classes of verdicts, from `v0` for the first to `v4` for the last; duplicates are ignored."""
+    distinct = list(dict.fromkeys(verdicts))
+    last = max(len(distinct) - 1, 1)
+    return {verdict: f"v{round(place / last * (_SHADE_COUNT - 1))}" for place, verdict in enumerate(distinct)}
+
+
+def build_badge(verdict: Value, shades: Shades) -> Badge:
+    """Return a verdict with its CSS class, `other` if it has none in `shades`."""
+    return Badge(format_plain(verdict), shades.get(verdict, "other"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from formulaseed.source.printing import printable
 
@@ -150,6 +150,29 @@ class Table:
     is_sortable: bool = False
 
 
+class Bar(NamedTuple):
+    """A bar of a chart between two positions, in percent of its axis. `shade` is its CSS class, `text` is written in it."""
+
+    before: float
+    after: float
+    shade: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall(Table):
+    """A table of a sum whose rows a page draws as bars, each from the sum before the row to the sum after it.
+
+    Each row has a bar, and the reviews behind it. `zones` are bars that divide the axis, and `limits` are the positions between
+    them, each with its number. Renderers without charts write the table.
+    """
+
+    bars: Sequence[Bar] = ()
+    reviews: Sequence[Sequence[Card | ListItem]] = ()
+    zones: Sequence[Bar] = ()
+    limits: Sequence[tuple[float, str]] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedLines:
     """The lines that were removed from a seed (`before`), and the lines that were added to it (`after`)."""
@@ -165,7 +188,10 @@ class ChangedLines:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """A long part of a document; Markdown and pages print its summary, and the blocks only when a reader opens it."""
+    """A long part of a document; Markdown and pages print its summary, and the blocks only when a reader opens it.
+
+    In a page the summary is a heading.
+    """
 
     summary: str
     blocks: tuple[Block, ...]

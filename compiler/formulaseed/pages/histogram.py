@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -36,15 +36,22 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer."""
+    """The bins of one number, and a sentence that sums them up. If it `is_whole`, each bin is one integer.
+
+    `limits` are the numbers that the verdict compares it with, each with its position in percent of the width; beyond the bins
+    the position is negative or over 100.
+    """
 
     name: str
     summary: str
     bins: tuple[Bin, ...]
     is_whole: bool
+    limits: tuple[tuple[float, str], ...] = ()
 
 
-def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequence[str]) -> Histogram | None:
+def build_histogram(
+    name: str, values: Sequence[tuple[float, str]], shades: Sequence[str], limits: Iterable[float] = ()
+) -> Histogram | None:
     """Return the histogram of values, each with its shade; None if there are no values or their range is not finite.
 
     It has at most about 16 bins of equal width. `shades` are all shades in the order in which a bar stacks them, from
@@ -70,7 +77,10 @@ def build_histogram(name: str, values: Sequence[tuple[float, str]], shades: Sequ
     mode = max(bins, key=lambda bin: bin.total)
     restaurants = f"{number_of(len(numbers), 'restaurant')} from {format_value(low)} to {format_value(high)}"
     most_often = f"most often ({max_total:,}) {'at' if is_whole else 'from'} {mode.range}"
-    return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole)
+    # the bar of an integer is centred on it
+    start = edges[0] - is_whole / 2
+    lines = tuple(((limit - start) / (edges[-1] - edges[0]) * 100, format_value(limit)) for limit in sorted(limits))
+    return Histogram(name, f"{restaurants}, {most_often}", tuple(bins), is_whole, lines)
 
 
 def _choose_bin_width(low: float, high: float, are_integers: bool) -> float:

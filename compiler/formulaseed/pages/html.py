@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _HIDDEN_CHARACTER = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, characters that reverse the writing direction, and unpaired surrogates."""
+_NAME_BREAK = re.compile(r"(?<=_)(?=\w)|(?<=[a-z]\.)(?=[a-z])")
+"""The places at which a browser may break a long name: after an underscore, and after a namespace."""
 _LEADING_SEPARATOR = re.compile(r"^(: |, )")
 
 
@@ -139,6 +141,7 @@ def _create_environment() -> Environment:
     environment.filters.update(
         continuation=_strip_separator,
         kind=lambda block: type(block).__name__,
+        name_parts=lambda text: _NAME_BREAK.split(visible(text)),
         nest=_nest,
         parts=line_parts,
         visible=visible,

@@ -109,6 +109,7 @@ def explain(
     row_list = [*check_rows(rows)]
     rows = drop_duplicates(row_list, review_ids(row_list), duplicates, "rows[{}]".format)
     provenance = evaluator.provenance(parameters).to_json()
+    explainer.observed.add(rows)
     return explainer.explain(business_id, rows, context, parameters, provenance)
 
 

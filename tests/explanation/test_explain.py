@@ -85,8 +85,8 @@ def test_the_story_of_one_restaurant() -> None:
     """Verdict and reasons come first, then rules, what would change it, the computation, and the reviews."""
     text = explain_line("nonna-pia").steps_text
     order = [
-        "Trattoria Nonna Pia (nonna-pia): Critical Risk\n", "FINAL_RISK_SCORE is 11.1634", "The rules of VERDICT",
-        "What would change it", "Low Risk if review nonna-pia-07 did not count", "How it was computed",
+        "Trattoria Nonna Pia (nonna-pia): Critical Risk\n", "“risk score” is 11.1634", "The rules of VERDICT",
+        "What would change it", "if review nonna-pia-07 did not count", "How it was computed",
         "'Italian, Wine Bars, Restaurants', which has Italian", "The reviews behind it",
     ]  # fmt: skip
     assert sorted(order, key=text.index) == order
@@ -268,19 +268,19 @@ def explain_waits(score: str = "RUDE - 2 * LONG", output: str = "V") -> Explanat
 def test_what_the_first_line_leaves_out_is_counted() -> None:
     """It compares some rules; a review that is shown again has the fields of the step, not those of another one."""
     explanation = explain_waits()
-    assert explanation.because[0].endswith("; SCORE is -2, at most 9; and 2 more below.")
-    assert "  - m1: rude true; " in explanation.steps_text
-    assert "  - m1 (see above): wait long\n" in explanation.steps_text
+    assert explanation.because[0].endswith("; “score” is -2, at most 9; and 2 more below.")
+    assert "  - m1: rude: true; " in explanation.steps_text
+    assert "  - m1 (see above): wait: long\n" in explanation.steps_text
 
 
 @pytest.mark.parametrize(
     ("score", "line", "followed"),
     [
-        ("RUDE - 2 * LONG", "SCORE is -2: RUDE - 2 * LONG = 2 - 2 * 2.", "LONG"),
-        ("3 * RUDE - 2 * LONG", "SCORE is 2: 3 * RUDE - 2 * LONG = 3 * 2 - 2 * 2.", "RUDE"),
+        ("RUDE - 2 * LONG", "“score” is -2: RUDE - 2 * LONG = 2 - 2 * 2.", "long"),
+        ("3 * RUDE - 2 * LONG", "“score” is 2: 3 * RUDE - 2 * LONG = 3 * 2 - 2 * 2.", "rude"),
     ],
 )
 def test_a_sum_goes_on_with_the_term_that_decides_its_sign(score: str, line: str, followed: str) -> None:
     """A sum with factors is shown in values; a negative one goes on with a subtracted term, a positive with an added one."""
     *_, score_line, last = explain_waits(score, "SCORE").because
-    assert (score_line, last.startswith(f"{followed} is 2: 2 of 3 reviews meet ")) == (line, True)
+    assert (score_line, last.startswith(f"The number of “{followed}” is 2: 2 of 3 reviews, where ")) == (line, True)

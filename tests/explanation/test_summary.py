@@ -7,7 +7,7 @@ import math
 import pytest
 from explaining import G1A, LINES, choose, count, explain_line, formula, make_seed
 from formulaseed import explain, load_evaluator, load_seed
-from formulaseed.explanation.summary import build_parts_table, describe_changes
+from formulaseed.explanation.summary import build_parts_table
 from formulaseed.testing import contexts as contexts_of
 from formulaseed.testing import reference_evaluate
 from formulaseed.testing import rows as rows_of
@@ -74,7 +74,7 @@ def test_a_verdict_of_another_rule_has_no_sum() -> None:
     ]
     seed = make_seed(steps, "V")
     assert explain(seed, [], {}, "b").attribution is None
-    assert "V is 'none' because N is 0" in explain(seed, [], {}, "b").text
+    assert "none because the number of “n” is 0." in explain(seed, [], {}, "b").text
     high = explain(seed, [{"review_id": "r", "extraction": {}}] * 1, {}, "b")
     assert high.attribution is not None
     assert (high.verdict, high.attribution.step) == ("some", "SCORE")
@@ -111,10 +111,3 @@ def test_many_groups_share_a_part() -> None:
     assert len(attribution.parts) == 8
     assert (attribution.base, round(sum(part.change for part in attribution.parts), 9)) == (0.0, 78.0)
     assert attribution.parts[0].label == "5 smaller parts together"
-
-
-def test_what_would_change_it_names_parts_and_scores() -> None:
-    """Single reviews share one sentence with the score without each; new reviews are named by what would count them."""
-    sentences = [*describe_changes(explain_line("hanks-blue-plate"))]
-    assert "Low Risk if R1 (2.85) or R2 (3.71) did not count" in sentences
-    assert any(sentence.startswith("Low Risk with 1 more review: ") for sentence in sentences)

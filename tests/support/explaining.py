@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from formulaseed import explain, load_seed
+from formulaseed import explain, load_evaluator, load_seed
+from formulaseed.data.jsonl import open_lines
+from formulaseed.data.results import Failures
+from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
+from formulaseed.runtime.running import read_rows
 from helpers import EXAMPLES, TASKS, read_lines
 
 Json = Any
@@ -20,6 +25,14 @@ LINES = {line["business_id"]: line for line in read_lines(ROWS)}
 def explain_line(name: str) -> Explanation:
     """Explain a restaurant of the examples."""
     return explain(G1A, LINES[name]["rows"], LINES[name]["context"], name)
+
+
+def explain_run(seed: Any, lines: Sequence[Json]) -> list[Explanation]:
+    """Explain all restaurants of a run, as the report does."""
+    explainer = Explainer(load_seed(seed).program, load_evaluator(seed))
+    failures = Failures()
+    restaurants = read_rows(explainer.evaluator, open_lines(lines, "rows"), failures, None, "fail")
+    return [*explain_all(explainer, restaurants, None, failures)]
 
 
 def count(name: str, where: Json = None) -> Json:

@@ -23,6 +23,7 @@ from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, read_lines
 from formulaseed.data.results import Failures
 from formulaseed.diagnostics.suggestions import did_you_mean
+from formulaseed.explanation.candidates import ObservedReviews
 from formulaseed.explanation.explainer import Explainer, explain_all
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.report import make_report
@@ -59,7 +60,12 @@ def explain(business_id: str | None, with_steps: bool, form: str | None, out: st
     Exit status 3 where the restaurant failed.
     """
     form = choose_format(form, out, _SUFFIXES, "text")
-    with _open_explanations(lambda lines: _select_line(lines, business_id), **shared) as (_, explanations, failures):
+
+    def select(lines: Iterator[InputLine], observed: ObservedReviews) -> Iterator[InputLine]:
+        """Return the line of the restaurant to explain."""
+        return _select_line(_observe_lines(lines, observed), business_id)
+
+    with _open_explanations(select, **shared) as (_, explanations, failures):
         for explanation in explanations:
             write_out(getattr(explanation, "steps_text" if with_steps and form == "text" else form), out)
     finish(failures.status)
@@ -77,7 +83,7 @@ def report(out: str, **shared: Any) -> None:
     The page needs no network. Exit status 3 where some restaurants failed: they are in the page, too.
     """
     check_suffix(out, ".html", ".htm")
-    with _open_explanations(iter, **shared) as (explainer, explanations, failures):
+    with _open_explanations(lambda lines, _: lines, **shared) as (explainer, explanations, failures):
         page = make_report(explainer, explanations, failures)
         write_out(page.html, out, f"{number_of(page.restaurants, 'restaurant')}, {page.failed} failed")
     finish(failures.status)
@@ -93,7 +99,7 @@ class _Explanations(NamedTuple):
 
 @contextmanager
 def _open_explanations(
-    select: Callable[[Iterator[InputLine]], Iterator[InputLine]],
+    select: Callable[[Iterator[InputLine], ObservedReviews], Iterator[InputLine]],
     *,
     seed: str,
     rows: str,
@@ -114,7 +120,7 @@ def _open_explanations(
     parameters = parameters_of(loaded.evaluator, params)
     explainer = Explainer(loaded.program, loaded.evaluator, output)
     with report_failures() as failures, show_progress("restaurant", quiet=quiet) as bar:
-        lines = select(read_lines(rows, "rows"))
+        lines = select(read_lines(rows, "rows"), explainer.observed)
         restaurants = read_rows(loaded.evaluator, lines, failures, parameters, duplicates)
         explanations = explain_all(explainer, restaurants, parameters, failures)
 
@@ -127,6 +133,15 @@ def _open_explanations(
         yield _Explanations(explainer, count_explanations(), failures)
 
 
+def _observe_lines(lines: Iterator[InputLine], observed: ObservedReviews) -> Iterator[InputLine]:
+    """Yield all lines, and add the reviews of each to `observed`."""
+    for line in lines:
+        rows = line.content.get("rows") if isinstance(line.content, dict) else None
+        if isinstance(rows, list):
+            observed.add(rows)
+        yield line
+
+
 def _select_line(lines: Iterator[InputLine], business_id: str | None) -> Iterator[InputLine]:
     """Yield the first line of the restaurant with the id `business_id`, or if that is None the only line.
 
@@ -137,8 +152,8 @@ def _select_line(lines: Iterator[InputLine], business_id: str | None) -> Iterato
     ids: list[str] = []
     for line in lines:
         if line.business_id == business_id:
-            yield line
             _warn_of_repeats(line, lines)
+            yield line
             return
         ids.append(line.business_id)
         first = first or line

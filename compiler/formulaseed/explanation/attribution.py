@@ -59,12 +59,12 @@ class AttributionFinder:
     parameters: Mapping[str, Any] | None
     lookups: Sequence[Match]
 
-    def find(self, rules: Sequence[Rule]) -> Attribution | None:
-        """Return the attribution of the number that decides between the verdict's `rules`.
+    def find(self, decider: str, rules: Sequence[Rule]) -> Attribution | None:
+        """Return the attribution of the number that decides between the `rules`, which end with those of the step `decider`.
 
         Returns None if the rule that holds compares something else, and if an evaluation without some part fails.
         """
-        compared = find_compared_number(self.dependencies.verdict, self._steps)
+        compared = find_compared_number(self._steps[decider], self._steps)
         if compared is None or not _is_decided_by(rules, compared.name):
             return None
         self._number = find_limited_step(compared, self._steps).name
@@ -123,21 +123,8 @@ class AttributionFinder:
         for place in sorted(counted):
             groups.setdefault(frozenset(counted[place]), []).append(place)
         for names, places in groups.items():
-            yield _Player(self._describe_group(names), frozenset(places), steps=names)
-
-    def _describe_group(self, names: frozenset[str]) -> str:
-        """Return the labels of the counts among `names`, or of all aggregates if none counts, in the seed's order.
-
-        A count is left out if another one requires the same and more: of waits and long waits, only long waits are named.
-        """
-        ordered = [name for name in self._conditional if name in names]
-        named = [name for name in ordered if self._conditional[name].entry.counts] or ordered
-        required = {
-            name: {(*one.field, one.operator, str(one.limit)) for one in self.dependencies.requirements.get(name, ())}
-            for name in named
-        }
-        specific = [name for name in named if not any(required[name] < required[other] for other in named)]
-        return ", ".join(label_of(self._steps[name]) for name in specific)
+            labels = self.dependencies.list_labels([name for name in self._conditional if name in names])
+            yield _Player(", ".join(labels), frozenset(places), steps=names)
 
     def _find_facts(self) -> Iterator[_Player]:
         """Yield a player for each context field that a step uses and that can be taken away.
@@ -284,9 +271,9 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         low, high = find_limits(compared.operation.expression)
     label = "rounded"
     if score in high:
-        label = f"at most {format_plain(score)}"
+        label = f"limited to {format_plain(score)}"
     elif score in low:
-        label = f"at least {format_plain(score)}"
+        label = f"raised to {format_plain(score)}"
     return AttributionPart(
         code="",
         label=label,

@@ -8,14 +8,14 @@ exist.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
 from typing import Any, Literal
 
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.explanation.candidates import CandidateReviews, Row, review_name
+from formulaseed.explanation.candidates import Candidate, CandidateReviews, ObservedReviews, Row, review_name
 from formulaseed.explanation.model import (
     MAX_ADDED_REVIEWS,
     MAX_LEFT_OUT_REVIEWS,
@@ -26,15 +26,15 @@ from formulaseed.explanation.model import (
 from formulaseed.explanation.parameter_search import ParameterSearch
 from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
+from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Value
 from formulaseed.pages.values import format_value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
 from formulaseed.source.printing import number_of
 
-_MAX_LISTED_CHANGES = 4  # more are listed only if they are needed to have one for each verdict
+MAX_LISTED_WAYS = 5  # more are listed only if they are needed to have one for each verdict
 _MAX_SINGLE_REVIEWS = 8  # listed, or named, reviews whose absence alone changes the verdict
-_MAX_NUMBER_TRIED_SINGLY = 8  # all numbers of added reviews up to this one are tried, then its doubles
 _MAX_CANDIDATES = 60
 _MIN_CANDIDATES = 3
 _MAX_EVALUATED_REVIEWS = 300_000  # for each review more or fewer, all candidates together
@@ -47,7 +47,8 @@ _Values = Mapping[str, Any]
 class ChangeSearch:
     """The search for changes of one restaurant's input. `dependencies` are those of the verdict that is to change.
 
-    `parsed` has the rows as the evaluator parsed them.
+    `parsed` has the rows as the evaluator parsed them, `observed` the reviews of the run, and `names` the words for fields and
+    parameters.
     """
 
     dependencies: VerdictDependencies
@@ -55,7 +56,9 @@ class ChangeSearch:
     rows: Sequence[Row]
     parsed: ParsedRows
     context: Mapping[str, Any]
-    parameters: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] | None
+    observed: ObservedReviews
+    names: Mapping[Symbol, str]
     _values: _Values = field(default_factory=dict)
 
     def find_changes(self) -> list[Change]:
@@ -67,8 +70,9 @@ class ChangeSearch:
         if values is None:
             return []
         self._values = values
-        changes = sorted([*self._try_fewer(), *self._try_more(), *self._try_parameters()], key=self._sort_key)
-        return _select_changes(changes)
+        fewer = [*self._try_fewer()]
+        more = self._try_more({change.verdict for change in fewer})
+        return _select_changes(sorted([*fewer, *more, *self._try_parameters()], key=self._sort_key))
 
     def _sort_key(self, change: Change) -> tuple[bool, float, int]:
         """Return a key that sorts by kind, parameters last, then by `number`, then by distance of the verdicts."""
@@ -274,14 +278,16 @@ class ChangeSearch:
 
     # --- more reviews
 
-    def _try_more(self) -> Iterator[Change]:
+    def _try_more(self, reached: Set[Value]) -> Iterator[Change]:
         """Yield changes that add copies of one candidate review, with the smallest numbers that change the verdict.
 
         Skips candidates that the seed does not allow or that equal an earlier one; stops after `_max_candidates`. A
-        later candidate must need fewer copies for a verdict than the earlier ones.
+        later candidate must need fewer copies for a verdict than the earlier ones. One whose values no review of the run
+        has counts only for verdicts that neither the earlier ones nor the changes to `reached` lead to.
         """
-        reviews = CandidateReviews(self.dependencies, self.rows, self._positions_by_step)
+        reviews = CandidateReviews(self.dependencies, self.rows, self._positions_by_step, self.observed, self.names)
         tried: set[tuple[Any, ...]] = set()
+        settled = reached
         fewest: dict[Value, int] = {}
         for candidate in reviews.make_candidates([places[0] for places in self._positions_by_kind.values()]):
             try:
@@ -291,51 +297,39 @@ class ChangeSearch:
             if parsed in tried:
                 continue
             tried.add(parsed)
-            for number, after in self._find_turns(parsed, fewest):
-                verdict = self._read_verdict(after)
-                if self._is_other_verdict(after) and number < fewest.get(verdict, MAX_ADDED_REVIEWS + 1):
-                    fewest[verdict] = number
-                    text = f"with {number_of(number, 'more review')} {reviews.describe(candidate)}"
-                    rows = self._add_rows(parsed, number)
-                    yield self._build_change("more reviews", text, number, rows, after, row=dict(candidate.row))
+            if candidate.is_observed:
+                settled = reached | fewest.keys()
+            else:
+                fewest |= dict.fromkeys(settled, 0)
+            last: Value = self._verdict
+            for number in range(1, self._max_worth_trying(fewest, MAX_ADDED_REVIEWS) + 1):
+                after = self._trace(self._add_rows(parsed, number))
+                if after is None or self._read_verdict(after) == last:
+                    continue
+                last = self._read_verdict(after)
+                if last != self._verdict and number < fewest.get(last, MAX_ADDED_REVIEWS + 1):
+                    fewest[last] = number
+                    yield self._build_added(reviews.describe(candidate), candidate, parsed, number, after)
             if len(tried) == self._max_candidates:
                 return
+
+    def _build_added(
+        self, text: str, candidate: Candidate, row: tuple[Any, ...], number: int, after: _Values
+    ) -> Change:
+        """Return the data of a change that adds `number` copies of a candidate, which is `text` in words."""
+        rows = self._add_rows(row, number)
+        positions = self.evaluator.positions(rows, self.context, self.parameters)
+        conditional = [name for name, aggregate in self.dependencies.aggregates.items() if aggregate.entry.counts]
+        counting = [name for name in conditional if len(rows) - 1 in positions.get(name, ())]
+        return self._build_change(
+            "more reviews", f"with {number_of(number, 'more review')} {text}", number, rows, after,
+            row=dict(candidate.row), like=candidate.source or None, counts=self.dependencies.list_labels(counting),
+            is_observed=candidate.is_observed,
+        )  # fmt: skip
 
     def _add_rows(self, row: tuple[Any, ...], number: int) -> ParsedRows:
         """Return the restaurant's rows with `number` copies of a row added."""
         return ParsedRows([*self.parsed, *[row] * number])
-
-    def _find_turns(self, row: tuple[Any, ...], fewest: Mapping[Value, int]) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of added copies of `row` at which the verdict changes, with every step's value.
-
-        Tries small numbers, then doubles and bisects. Only numbers below those in `fewest` are tried; the caller may
-        lower these while it iterates.
-        """
-        last: tuple[int, _Values | None] = 0, self._values
-        number = 1
-        while number <= self._max_worth_trying(fewest, MAX_ADDED_REVIEWS):
-            tried = number, self._trace(self._add_rows(row, number))
-            yield from self._find_turns_between(row, last, tried)
-            last = tried
-            number = number + 1 if number < _MAX_NUMBER_TRIED_SINGLY else number * 2
-
-    def _find_turns_between(
-        self, row: tuple[Any, ...], low: tuple[int, _Values | None], high: tuple[int, _Values | None]
-    ) -> Iterator[tuple[int, _Values]]:
-        """Yield the numbers of added rows above `low`, up to `high`, at which the verdict changes, by bisection.
-
-        `low` and `high` are numbers with the values there, None if the evaluation fails. Yields nothing if both have
-        the same verdict, or if `high` has no values.
-        """
-        if high[1] is None or (low[1] is not None and self._read_verdict(low[1]) == self._read_verdict(high[1])):
-            return
-        if high[0] - low[0] == 1:
-            yield high[0], high[1]
-            return
-        number = (low[0] + high[0]) // 2
-        middle = number, self._trace(self._add_rows(row, number))
-        yield from self._find_turns_between(row, low, middle)
-        yield from self._find_turns_between(row, middle, high)
 
     # --- parameters
 
@@ -359,32 +353,25 @@ class ChangeSearch:
                     continue
                 after = self._trace(self.parsed, {**(self.parameters or {}), parameter.name: value})
                 assert after is not None  # it has another verdict
-                text = f"with {parameter.name} {format_value(value)} for {format_value(start)}"
+                text = f"if {parameter.name} were {format_value(value)} instead of {format_value(start)}"
                 yield self._build_change("parameter", text, value, self.parsed, after, parameter=parameter.name)
 
 
 def _select_changes(changes: Sequence[Change]) -> list[Change]:
     """Return the changes to list, in the order of `changes`, which must be sorted by size.
 
-    Considers the smallest change of each kind to each verdict, and all single reviews and parameters. Lists the first
-    one for each verdict, up to `_MAX_SINGLE_REVIEWS` single reviews, then others up to `_MAX_LISTED_CHANGES`.
+    Considers the smallest change of each kind to each verdict, with it all single reviews up to `_MAX_SINGLE_REVIEWS`. Lists
+    the first for each verdict, then others up to `MAX_LISTED_WAYS`.
     """
-    smallest: dict[tuple[str, object], Change] = {}
+    ways: dict[tuple[object, ...], list[Change]] = {}
     for change in changes:
-        key = change.text if _is_listed_singly(change) else change.verdict
-        smallest.setdefault((change.kind, key), change)
-    first = {change.verdict: change for change in reversed(smallest.values())}
-    more = [change for change in smallest.values() if first[change.verdict] is not change]
-    single = [change for change in more if change.kind == "fewer reviews" and _is_listed_singly(change)]
-    listed = {id(change) for change in (*first.values(), *single[:_MAX_SINGLE_REVIEWS])}
-    rest = [change for change in more if id(change) not in listed]
-    listed.update(id(change) for change in rest[: max(0, _MAX_LISTED_CHANGES - len(first))])
-    return [change for change in smallest.values() if id(change) in listed]
-
-
-def _is_listed_singly(change: Change) -> bool:
-    """Return True if a change is listed even if another one of its kind leads to its verdict: one review fewer, a parameter."""
-    return change.kind == "parameter" or (change.kind == "fewer reviews" and change.number == 1)
+        way = ways.setdefault((change.kind, change.verdict, change.parameter), [])
+        if not way or (change.review_ids and change.number == way[0].number == 1 and len(way) < _MAX_SINGLE_REVIEWS):
+            way.append(change)
+    first = {way[0].verdict: way for way in reversed(ways.values())}
+    more = [way for way in ways.values() if first[way[0].verdict] is not way]
+    listed = [*first.values(), *more[: max(0, MAX_LISTED_WAYS - len(first))]]
+    return [change for way in ways.values() if way in listed for change in way]
 
 
 def _as_number(values: _Values | None, name: str) -> float:

@@ -19,9 +19,8 @@ from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_filters
 from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
-from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.pages.values import format_value, is_number
+from formulaseed.pages.values import is_number
 
 _MAX_NEAR_REVIEWS = 5  # described reviews that one condition alone leaves out
 _REVIEW_FIELDS = (SymbolKind.EXTRACTION, SymbolKind.META)
@@ -63,15 +62,26 @@ class EvidenceFinder:
             step=step.name,
             function=aggregate.function,
             value=value,
-            of=expression_text(aggregate.operand) if aggregate.operand is not None else None,
-            condition=expression_text(aggregate.where) if aggregate.where is not None else None,
-            filters={name: expression_text(condition) for name, condition in filters.items()},
+            of=self._describe_operand(aggregate),
+            condition=self.record.words.describe(aggregate.where) if aggregate.where is not None else None,
+            filters={
+                self.record.names[Symbol(SymbolKind.FILTER, name)]: self.record.words.describe(condition)
+                for name, condition in filters.items()
+            },
             number=len(counted),
             is_default=aggregate.entry.empty_value is None and not counted,
             reviews=[self._build_review(place, fields, terms.get(place)) for place in listed[:MAX_REVIEWS_PER_STEP]],
             unlisted=len(listed[MAX_REVIEWS_PER_STEP:]),
             excluded=excluded,
         )
+
+    def _describe_operand(self, aggregate: typed.Aggregate) -> str | None:
+        """Return in words what an aggregate takes of each review; None for a count."""
+        if aggregate.operand is None:
+            return None
+        takes_condition = aggregate.entry.takes == "condition"
+        words = self.record.words
+        return words.describe(aggregate.operand) if takes_condition else words.name(aggregate.operand)
 
     def _split_reviews(self, aggregate: typed.Aggregate) -> tuple[list[int], list[Exclusion]]:
         """Return the positions of the reviews that count, and exclusions with the reviews that do not.
@@ -82,6 +92,8 @@ class EvidenceFinder:
         conditions = self.record.evaluation.list_conjuncts(aggregate.where)
         largest_first = sorted(groups.items(), key=lambda group: -len(group[1]))
         exclusions = [self._build_exclusion(unmet, places, len(conditions)) for unmet, places in largest_first if unmet]
+        if conditions == [aggregate.where]:
+            exclusions = [exclusion.model_copy(update={"conditions": []}) for exclusion in exclusions]
         return groups.get((), []), exclusions
 
     def _build_exclusion(self, unmet: Sequence[Expr], places: Sequence[int], count: int) -> Exclusion:
@@ -91,16 +103,16 @@ class EvidenceFinder:
         some step counts by a condition on the same fields. Otherwise `near` is empty.
         """
         near: Iterator[str] = iter(())
+        words = self.record.words
         if len(unmet) == 1 < count:
-            missed = unmet[0]
-            elsewhere = self._find_counted_by(frozenset(typed.symbols_in(missed)))
+            elsewhere = self._find_counted_by(frozenset(typed.symbols_in(unmet[0])))
             near = (
-                f"{self._names[place]}: {self._describe_failure(missed, place)}"
+                f"{self._names[place]}: {words.describe_failure(unmet[0], self.record.evaluation.rows[place].get)}"
                 for place in places
                 if place not in elsewhere
             )
         return Exclusion(
-            conditions=[*map(expression_text, unmet)],
+            conditions=[words.describe(condition, holds=False) for condition in unmet],
             number=len(places),
             review_ids=[self._names[place] for place in places],
             near=[*islice(near, _MAX_NEAR_REVIEWS)],
@@ -123,28 +135,6 @@ class EvidenceFinder:
                     places.update(self.observer.unmet[step.aggregate].get((), ()))
             self._positions_by_fields[fields] = places
         return self._positions_by_fields[fields]
-
-    def _describe_failure(self, condition: Expr, place: int) -> str:
-        """Return the actual value of a review and the comparison that it fails, such as `meta.stars is 4, not < 3`.
-
-        Returns only the actual value for `!=` and `not in`. For a condition that is not a single comparison of a
-        field, returns that the condition does not hold.
-        """
-        row = self.record.evaluation.rows[place]
-        if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
-            field = condition.first
-            if isinstance(field, typed.Present):
-                field = field.operand
-            if isinstance(field, typed.Ref) and field.symbol.kind in _REVIEW_FIELDS:
-                operator = condition.operators[0]
-                limit = expression_text(condition.rest[0])
-                actual = f"{_field_name(field.symbol)} is {format_value(row.get(field.symbol))}"
-                if operator in ("!=", "not in"):
-                    return actual
-                if operator == "==":
-                    return f"{actual}, not {limit}"
-                return f"{actual}, not {operator} {limit}"
-        return f"{expression_text(condition)} does not hold"
 
     def _find_fields(self, step: nodes.Step) -> list[Symbol]:
         """Return the fields of reviews that a step or its filters read, without `_COMMON_FIELDS`."""
@@ -173,13 +163,8 @@ class EvidenceFinder:
             review_id=self._names[place],
             date=date,
             stars=stars if is_number(stars) else None,
-            fields={_field_name(symbol): values.get(symbol) for symbol in fields},
+            fields={self.record.names[symbol].strip("“”"): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
             quote=quote,
             quoted_by=quoted_by,
         )
-
-
-def _field_name(symbol: Symbol) -> str:
-    """Return the name of a field of reviews; metadata with its prefix, such as `meta.stars`."""
-    return symbol.name if symbol.kind is SymbolKind.EXTRACTION else str(symbol)

@@ -39,13 +39,7 @@ class EvidenceWriter:
 
         What was written is remembered in `self`, only as far as the result is iterated over.
         """
-        line: tuple[str, ...] = (
-            InlineCode(evidence.step),
-            f" = {format_value(evidence.value)}{describe_count(evidence)}",
-        )
-        if evidence.condition is not None:
-            line = (*line, " ", InlineCode(evidence.condition))
-        yield ListItem(line)
+        yield ListItem((InlineCode(evidence.step), f" = {format_value(evidence.value)}{describe_count(evidence)}"))
         for text in describe_filters(evidence):
             if text not in self._defined:
                 self._defined.add(text)
@@ -111,14 +105,9 @@ def describe_missing(missing: Missing, reviews: int) -> str:
 
 
 def describe_count(evidence: Evidence) -> str:
-    """Return how many reviews count, and for which aggregate, such as `, the default: none of 9 reviews meets`.
-
-    If the step has a condition, the text is to be followed by it.
-    """
+    """Return how many reviews count, for which aggregate and by which condition: `: 2 of 9 reviews, where stars is 1`."""
     number = evidence.number
     total = number_of(evidence.total, "review")
-    meet = "meets" if number <= 1 else "meet"
-    lead = ", the default: " if evidence.is_default else ": "
     if evidence.condition is None:
         counted = total if number else "there are no reviews"
     elif number == evidence.total > 1:
@@ -127,21 +116,18 @@ def describe_count(evidence: Evidence) -> str:
         counted = f"{number:,} of {total}"
     else:
         counted = f"none of {total}"
-    if evidence.of is None or not number:
-        return f"{lead}{counted}" if evidence.condition is None else f"{lead}{counted} {meet}"
-    entry = AGGREGATES[evidence.function]
-    of_what = f"{entry.phrase.format(evidence.of)} {entry.preposition}"
-    if evidence.condition is None:
-        return f"{lead}{of_what} {counted}"
-    if number == evidence.total:
-        return f"{lead}{of_what} {counted}, which {meet}"
-    return f"{lead}{of_what} the {counted} that {meet}"
+    if evidence.of is not None and number:
+        entry = AGGREGATES[evidence.function]
+        counted = f"{entry.phrase.format(evidence.of)} {entry.preposition} {counted}"
+    if evidence.condition is not None:
+        counted += f", where {evidence.condition}"
+    return f", the default: {counted}" if evidence.is_default else f": {counted}"
 
 
 def describe_filters(evidence: Evidence) -> Iterator[str]:
-    """Yield the definition of each filter that a step names, such as `$IS_INCIDENT: severity != 'none'`."""
+    """Yield the definition of each filter that a step names, such as `“incident” means: severity is not none`."""
     for name, condition in evidence.filters.items():
-        yield f"${name}: {condition}"
+        yield f"{name} means: {condition}"
 
 
 def _describe_others(evidence: Evidence) -> Iterator[str]:
@@ -158,24 +144,22 @@ def describe_exclusions(evidence: Evidence) -> Iterator[str]:
     The numbers add up to those of all excluded reviews. At most `_MAX_GROUPS` groups have their conditions. Yields
     nothing if all reviews count, or if the step has only one condition.
     """
-    if all(exclusion.conditions == [evidence.condition] for exclusion in evidence.excluded):
-        return
     named = list_near_reviews(evidence)
     if named:
         yield f"not counted: {'; '.join(named)}"
     groups: list[tuple[int, list[str]]] = []
     for exclusion in evidence.excluded:
         number = exclusion.number - len({*exclusion.near} & {*named})
-        if number:
+        if number and exclusion.conditions:
             groups.append((number, exclusion.conditions))
     if not groups:
         return
     groups.sort(key=lambda group: -group[0])
-    reasons = [_describe_unmet(conditions) for _, conditions in groups[:_MAX_GROUPS]]
+    reasons = [" and ".join(conditions) for _, conditions in groups[:_MAX_GROUPS]]
     if len(groups) > 1:
-        reasons = [f"{reason} for {number:,}" for reason, (number, _) in zip(reasons, groups, strict=False)]
+        reasons = [f"{reason} ({number:,})" for reason, (number, _) in zip(reasons, groups, strict=False)]
     if len(groups) > _MAX_GROUPS:
-        reasons.append(f"other conditions for {sum(number for number, _ in groups[_MAX_GROUPS:]):,}")
+        reasons.append(f"other conditions ({sum(number for number, _ in groups[_MAX_GROUPS:]):,})")
     total = sum(number for number, _ in groups)
     reviews = number_of(total, "other review" if named else "review")
     yield f"{reviews} {'does' if total == 1 else 'do'} not count: {'; '.join(reasons)}"
@@ -196,17 +180,6 @@ def describe_zeros(evidence: Sequence[Evidence]) -> str:
     *names, last = [part.step for part in evidence]
     listed = f"{', '.join(names)} and {last} are" if names else f"{last} is"
     return f"{listed} 0: none of {number_of(evidence[0].total, 'review')} counts"
-
-
-def _describe_unmet(conditions: Sequence[str]) -> str:
-    """Return in words that none of `conditions` holds, such as `neither a nor b holds`. There must be at least one."""
-    match conditions:
-        case [single]:
-            return f"{single} does not hold"
-        case [first, second]:
-            return f"neither {first} nor {second} holds"
-        case _:
-            return f"none of {', '.join(conditions)} holds"
 
 
 def build_card(review: Review, depth: int, amount: str = "") -> Card:
@@ -231,7 +204,7 @@ def build_card(review: Review, depth: int, amount: str = "") -> Card:
 
 def _format_fields(fields: Mapping[str, Value]) -> str:
     """Return the names and values of fields in a list; empty if there are none."""
-    return ", ".join(f"{name} {format_plain(value)}" for name, value in fields.items())
+    return ", ".join(f"{name}: {format_plain(value)}" for name, value in fields.items())
 
 
 def _format_amount(evidence: Evidence, review: Review) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from formulaseed.data.results import Failures, error_record
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.attribution import AttributionFinder
-from formulaseed.explanation.candidates import Row
-from formulaseed.explanation.contributions import Contributions
+from formulaseed.explanation.candidates import ObservedReviews, Row
+from formulaseed.explanation.conditions import name_symbols
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
@@ -33,7 +33,7 @@ from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span
 from formulaseed.ir.labels import label_of
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.typed import SymbolKind
+from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
@@ -55,6 +55,7 @@ class Explainer:
         self.verdict = choose_explained_step(self.program, self.output)
         self.dependencies = VerdictDependencies(self.program, self.verdict)
         self.hoisted = hoist_aggregates(self.program)
+        self.observed = ObservedReviews(self.dependencies.fields)
         self._definition = cache(lambda name: step_text(self.steps[name]))
 
     @cached_property
@@ -66,6 +67,11 @@ class Explainer:
     def uses(self) -> dict[str, list[str]]:
         """The steps that each step names."""
         return {name: used_step_names(step) for name, step in self.steps.items()}
+
+    @cached_property
+    def names(self) -> dict[Symbol, str]:
+        """The words for the names in conditions."""
+        return name_symbols(self.program, self.hoisted.steps)
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -82,7 +88,8 @@ class Explainer:
     ) -> Explanation:
         """Return the explanation of one restaurant, with the changes that would lead to another verdict.
 
-        `run` becomes its provenance; `parameters` override the seed's defaults. Raises `DataError` for data that the
+        The added reviews that it proposes are taken from `observed`. `run` becomes its provenance; `parameters` override
+        the seed's defaults. Raises `DataError` for data that the
         seed does not allow. If a step fails, the explanation is about that step: `error` is set, and there is no
         verdict.
         """
@@ -91,7 +98,7 @@ class Explainer:
         evaluation = prepare_sharing_evaluation(self.program, rows, parsed, context, parameters)
         observer = evaluation.observer = Observer()
         error = self._evaluate(evaluation)
-        record = EvaluationRecord(self.steps, evaluation)
+        record = EvaluationRecord(self.steps, evaluation, self.names)
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = find_dependencies(self.hoisted.program, target)
         evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
@@ -103,13 +110,14 @@ class Explainer:
         rules: list[Rule] = []
         attribution: Attribution | None = None
         if error is None:
-            contributions = Contributions(record, observer, reached, self.uses, self.hoisted.authors.keys())
             verdict = evaluation.results.get(target.name)
-            because = Reasons(record, {part.step: part for part in evidence}, contributions).explain(target)
-            rules = record.rules(target)
+            because = Reasons(record, {part.step: part for part in evidence}).explain(target)
+            decider, rules = record.follow_rules(target)
             finder = AttributionFinder(self.dependencies, self.evaluator, rows, parsed, context, parameters, lookups)
-            attribution = finder.find(rules)
-        search = ChangeSearch(self.dependencies, self.evaluator, rows, parsed, context, parameters)
+            attribution = finder.find(decider, rules)
+        search = ChangeSearch(
+            self.dependencies, self.evaluator, rows, parsed, context, parameters, self.observed, self.names
+        )
         return Explanation(
             business_id=business_id,
             name=_restaurant_name(context),
@@ -162,7 +170,7 @@ class Explainer:
                 taken = {symbol.name for symbol in typed.symbols_in(record.resolve_conditionals(operation.expression))}
                 taken_uses = [name for name in uses if name in taken]
         elif isinstance(operation, nodes.Case):
-            with_values = next((rule.condition for rule in record.rules(step) if rule.state == "taken"), None)
+            with_values = next((rule.words for rule in record.rules(step) if rule.state == "taken"), None)
         return Step(
             name=step.name,
             label=label_of(step),
@@ -188,7 +196,7 @@ def explain_all(
     failed must be in `failures` already.
     """
     evaluator = explainer.evaluator
-    for restaurant in restaurants:
+    for restaurant in _observe(explainer.observed, restaurants):
         if restaurant.error is not None:
             yield _explain_failure(explainer, restaurant, restaurant.error)
             continue
@@ -203,6 +211,19 @@ def explain_all(
         if fault is not None and fault.step is not None:
             add_failure(failures, restaurant, evaluator.locate(EvaluationError(fault.step, fault.kind, fault.message)))
         yield explanation
+
+
+def _observe(observed: ObservedReviews, restaurants: Iterable[ExtractedRestaurant]) -> Iterator[ExtractedRestaurant]:
+    """Yield all restaurants, after adding the reviews of the first ones to `observed`, which are read ahead."""
+    rest = iter(restaurants)
+    first: list[ExtractedRestaurant] = []
+    for restaurant in rest:
+        first.append(restaurant)
+        observed.add(restaurant.rows)
+        if observed.is_full:
+            break
+    yield from first
+    yield from rest
 
 
 def _explain_failure(

@@ -28,8 +28,8 @@ def _list_kinds(schema: dict[str, Any]) -> None:
 
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
-MAX_ADDED_REVIEWS = 64
-MAX_LEFT_OUT_REVIEWS = 10
+MAX_ADDED_REVIEWS = 12  # advice that takes more new reviews is none
+MAX_LEFT_OUT_REVIEWS = 5
 MAX_REVIEWS_PER_STEP = 500
 
 
@@ -42,6 +42,8 @@ class _Part(BaseModel):
 class Comparison(_Part):
     """One comparison of a condition, with the values of its sides."""
 
+    subject: str = Field(description="The left side in words.")
+    limit: str = Field(description="How the left side compares with the right one, in words: under 4, or at least 4.")
     left: str = Field(description="The formula on its left.")
     operator: str = Field(description="One of ==, !=, <, <=, >, >=, in, not in.")
     right: str = Field(description="The formula on its right.")
@@ -57,6 +59,7 @@ class Rule(_Part):
     condition: str | None = Field(
         description="The formula of the condition; null for the last rule, which holds otherwise."
     )
+    words: str | None = Field(description="The condition in words; null for the last rule.")
     result: Value = Field(description="What the step is where the rule is the first that holds.")
     because: str | None = Field(description="The sentence that the seed has for the rule; null without one.")
     state: State = Field(
@@ -102,7 +105,7 @@ class Review(_Part):
     review_id: str = Field(description="Its id, or its place such as `rows[3]` where the rows have no ids.")
     date: str | None = Field(description="Its date, or its year where only that is known.")
     stars: float | None = Field(description="Its stars.")
-    fields: dict[str, Value] = Field(description="The values that the step asks for.")
+    fields: dict[str, Value] = Field(description="The values that the step asks for, by the fields in words.")
     amount: float | None = Field(
         description="What it adds to a sum, or has for a maximum or minimum; null for a count, and where it is no number."
     )
@@ -117,7 +120,7 @@ class Exclusion(_Part):
     """Reviews that a step leaves out, by the conditions that they do not meet."""
 
     conditions: list[str] = Field(
-        description="All conditions of the step that they do not meet, as formulas, those of filters in place of their names."
+        description="Why they do not count, in words: each condition that they fail; empty where the step has only that one."
     )
     number: int = Field(description="How many reviews meet all conditions but these.")
     review_ids: list[str] = Field(description="The ids of these reviews.")
@@ -133,10 +136,10 @@ class Evidence(_Part):
     step: str = Field(description="The step.")
     function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_list_aggregates)
     value: Value = Field(description="Its value.")
-    of: str | None = Field(description="The formula that it takes of each review; null for a count.")
-    condition: str | None = Field(description="What a review must meet to count, as a formula; null where all do.")
+    of: str | None = Field(description="What it takes of each review, a field in words or a formula; null for a count.")
+    condition: str | None = Field(description="What a review must meet to count, in words; null where all do.")
     filters: dict[str, str] = Field(
-        description="The filters that the step names, and those that they name, with their conditions as formulas."
+        description="The filters that the step names, and those that they name, in words, with their conditions in words."
     )
     number: int = Field(description="How many reviews count.")
     is_default: bool = Field(description="Whether no review counts, so that the value is the seed's default.")
@@ -176,6 +179,11 @@ class Change(_Part):
     )
     review_ids: list[str] = Field([], description="The reviews to leave out.")
     row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
+    like: str | None = Field(None, description="The review that the added one is like, but for the counts or the text.")
+    counts: list[str] = Field(
+        [], description="The labels of the counts to which the added review belongs, the most specific."
+    )
+    is_observed: bool = Field(True, description="Whether some review of the run has the values of the added one.")
     parameter: str | None = Field(None, description="The parameter to set to `number`.")
 
 

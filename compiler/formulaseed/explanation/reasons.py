@@ -7,26 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.evidence_text import describe_count, describe_filters
 from formulaseed.explanation.model import Comparison, Evidence, Rule
 from formulaseed.explanation.record import EvaluationRecord
-from formulaseed.explanation.verdict_dependencies import find_limited_step, find_limits, is_limit, list_branches
+from formulaseed.explanation.verdict_dependencies import find_limits, is_limit, list_branches
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
-from formulaseed.language.operators import NEGATED
-from formulaseed.language.printer import expression_text, value_text
-from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.pages.values import format_value, is_number
+from formulaseed.language.printer import expression_text
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.pages.values import format_plain, format_value, is_number
 
 _MAX_SENTENCES = 6
 _MAX_COMPARISONS = 3
-_WORDS = {
-    "<": "under", "<=": "at most", ">": "over", ">=": "at least", "==": "equal to", "!=": "other than", "in": "one of",
-    "not in": "none of",
-}  # fmt: skip
-_ORDERS = ("<", "<=", ">", ">=")
 
 
 class _Term(NamedTuple):
@@ -43,86 +36,89 @@ class Reasons:
 
     record: EvaluationRecord
     evidence: Mapping[str, Evidence]
-    contributions: Contributions
 
     def explain(self, target: nodes.Step) -> list[str]:
         """Return sentences that say why the step `target` has its value, the most important first.
 
         They follow the rules that were taken to the number that decides, and this number to its largest parts. There
-        are at most `_MAX_SENTENCES`, and one about the counts of reviews.
+        are at most `_MAX_SENTENCES`.
         """
         sentences: list[str] = []
+        lead = format_plain(self.record.value_of(target.name))
         following: nodes.Step | None = target
         while following is not None and list_branches(following) and len(sentences) < _MAX_SENTENCES:
             target = following
-            sentences.append(self._explain_rule(target))
+            sentences.append(f"{lead} {self._explain_rule(target)}")
             following = self._find_next_step(target)
+            lead = self._format_value(following) if following is not None else ""
         name = self._find_deciding_number(target)
-        steps = self.record.steps
-        driver = None
-        if name is not None:
-            driver = find_limited_step(steps[name], steps).name
-        counts = self.contributions.describe(driver)
         while name is not None and len(sentences) < _MAX_SENTENCES:
-            if name == driver and counts is not None:  # the score and its limits have been explained
-                sentences.append(counts)
-                counts = None
-            sentence, name = self._explain_value(steps[name])
+            sentence, name = self._explain_value(self.record.steps[name])
             sentences.append(sentence)
-        return [*sentences, counts] if counts is not None else sentences
+        return [*sentences[:1], *(sentence[:1].upper() + sentence[1:] for sentence in sentences[1:])]
+
+    def _name(self, step: str) -> str:
+        """Return a step in words."""
+        return self.record.names[Symbol(SymbolKind.STEP, step)]
+
+    def _format_value(self, step: nodes.Step) -> str:
+        """Return a step in words with its value."""
+        return f"{self._name(step.name)} is {format_plain(self.record.value_of(step.name))}"
 
     # --- rules
 
     def _explain_rule(self, target: nodes.Step) -> str:
-        """Return a sentence with the comparisons that made a step's rule hold, or all other rules fail.
+        """Return the end of a sentence: the comparisons that made a step's rule hold, or all other rules fail.
 
         At most `_MAX_COMPARISONS` failed ones are listed. Raises `StopIteration` if no rule was taken.
         """
-        lead = f"{target.name} is {format_value(self.record.value_of(target.name))} because"
         rules = self.record.rules(target)
         taken = next(rule for rule in rules if rule.state == "taken")
         if taken.condition is not None:
-            reasons = _describe_comparisons(_find_decisive_comparisons(rules, taken)) or [f"`{taken.condition}` holds"]
-            return f"{lead} {' and '.join(reasons)}."
-        failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
-        reasons = _describe_comparisons(failed)
+            reasons = _describe_comparisons(_find_decisive_comparisons(rules, taken)) or [str(taken.words)]
+            return f"because {' and '.join(reasons)}."
+        reasons = _describe_comparisons(_list_last_failed(rules))
         if not reasons:
-            return f"{lead} no other rule holds."
+            return "because no other rule applies."
         more = len(reasons) - _MAX_COMPARISONS
         if more > 0:
             reasons = [*reasons[:_MAX_COMPARISONS], f"and {more} more below"]
-        return f"{lead} no other rule holds: {'; '.join(reasons)}."
+        return f"because no other rule applies: {'; '.join(reasons)}."
 
     def _find_next_step(self, target: nodes.Step) -> nodes.Step | None:
-        """Return the step whose value the rule that was taken gives; None if it gives a literal or a formula."""
+        """Return the step that the taken rule of `target` passes on or, if it compares a step that rules choose, that one.
+
+        Returns None if it gives a literal or a formula, and compares numbers or fields only.
+        """
         branch = next(
-            choice.value
+            choice
             for choice in list_branches(target)
             if choice.condition is None or self.record.value(choice.condition)
         )
-        if not isinstance(branch, typed.Ref) or branch.symbol.kind is not SymbolKind.STEP:
-            return None
-        return self.record.steps[branch.symbol.name]
+        if isinstance(branch.value, typed.Ref) and branch.value.symbol.kind is SymbolKind.STEP:
+            return self.record.steps[branch.value.symbol.name]
+        names = [] if branch.condition is None else typed.symbols_in(branch.condition)
+        compared = [self.record.steps[symbol.name] for symbol in names if symbol.kind is SymbolKind.STEP]
+        return next((step for step in compared if list_branches(step) and not step.ty.is_numeric), None)
 
     def _find_deciding_number(self, target: nodes.Step) -> str | None:
-        """Return the name of the number that the taken rule compares most or, if it compares none, all rules.
+        """Return the name of the number that the taken rule compares most; for the last rule, that all rules compare most.
 
-        If `target` itself is a number that no rules choose, returns its name. Returns None if no rule compares a
+        If `target` itself is a number that no rules choose, returns its name. Returns None if the rule compares no
         number.
         """
         if target.ty.is_numeric and not target.rules():
             return target.name
-        in_all_rules: list[str] = []
-        in_taken_rule: list[str] = []
+        counts: Counter[str] = Counter()
         for choice, rule in zip(list_branches(target), self.record.rules(target), strict=True):
             if choice.condition is None:
                 continue
-            names = [symbol.name for symbol in typed.symbols_in(choice.condition) if symbol.kind is SymbolKind.STEP]
-            numbers = [name for name in names if self.record.steps[name].ty.is_numeric]
-            in_all_rules += numbers
             if rule.state == "taken":
-                in_taken_rule += numbers
-        counts = Counter(in_taken_rule or in_all_rules)
+                counts.clear()
+            names = [symbol.name for symbol in typed.symbols_in(choice.condition) if symbol.kind is SymbolKind.STEP]
+            counts.update(name for name in names if self.record.steps[name].ty.is_numeric)
+            if rule.state == "taken":
+                break
         return max(counts, key=lambda name: counts[name], default=None)
 
     # --- the parts of a number
@@ -134,7 +130,7 @@ class Reasons:
         steps that are not formulas, and formulas that name no step but constants.
         """
         operation = step.operation
-        lead = f"{step.name} is {format_value(self.record.value_of(step.name))}"
+        lead = self._format_value(step)
         if step.aggregate is not None:
             return f"{lead}{self._describe_aggregate(self.evidence[step.name])}.", None
         if not isinstance(operation, nodes.Formula):
@@ -154,13 +150,9 @@ class Reasons:
         return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
 
     def _describe_aggregate(self, evidence: Evidence) -> str:
-        """Return how many reviews count, with the condition and its filters, as a text to append to a value."""
-        text = describe_count(evidence)
-        if evidence.condition is not None:
-            text += f" {evidence.condition}"
-        if evidence.filters:
-            text += f" ({'; '.join(describe_filters(evidence))})"
-        return text
+        """Return how many reviews count, with the condition and its first filter, as a text to append to a value."""
+        definition = next(describe_filters(evidence), None)
+        return f"{describe_count(evidence)} ({definition})" if definition is not None else describe_count(evidence)
 
     def _sort_terms(self, expression: Expr) -> list[_Term]:
         """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first.
@@ -180,7 +172,7 @@ class Reasons:
         If a term is a formula, returns the formula of the sum, `=`, and the same with values in place of names.
         """
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
-            return "".join(_format_term(term, is_first=term is terms[0]) for term in terms)
+            return "".join(self._format_term(term, is_first=term is terms[0]) for term in terms)
         first, *rest = terms
         total = first.node
         if first.sign < 0:
@@ -205,15 +197,16 @@ class Reasons:
                 change = "its maximum"
             elif value in low:
                 change = "its minimum"
-            return f"{change}; {inner} is {format_value(inner_value)}"
+            return f"{change}; {self._name(inner)} is {format_value(inner_value)}"
         minimum, maximum = (" and ".join(map(format_value, limits)) for limits in (low, high))
+        same = f"which is {self._name(inner)}"
         if low and high:
-            return f"which is {inner} within its limits, {minimum} to {maximum}"
+            return f"{same} within its limits, {minimum} to {maximum}"
         if low:
-            return f"which is {inner} within its limits, at least {minimum}"
+            return f"{same} within its limits, at least {minimum}"
         if high:
-            return f"which is {inner} within its limits, at most {maximum}"
-        return f"which is {inner}"
+            return f"{same} within its limits, at most {maximum}"
+        return same
 
     def _describe_formula(self, expression: Expr, inner: Expr) -> str:
         """Return the part `inner` of a formula with its values and, for a conditional, why its branch was taken."""
@@ -223,8 +216,8 @@ class Reasons:
             text += f" = {values}"
         if not isinstance(expression, typed.Conditional):
             return text
-        holds = format_value(bool(self.record.value(expression.condition)))
-        return f"{text}, as {expression_text(expression.condition)} is {holds}"
+        holds = bool(self.record.value(expression.condition))
+        return f"{text}, as {self.record.words.describe(expression.condition, holds=holds)}"
 
     def _strip_limits(self, node: Expr) -> Expr:
         """Return the part of a formula that varies: the taken branch, without limits, rounding and null checks."""
@@ -240,10 +233,22 @@ class Reasons:
 
     def _format_with_value(self, node: Expr) -> str:
         """Return a formula followed by its value; a constant alone."""
-        text = expression_text(node)
+        text = self.record.words.name(node)
         if node.info.is_constant:
             return text
         return f"{text} {format_value(self.record.value(node))}"
+
+    def _format_term(self, term: _Term, *, is_first: bool) -> str:
+        """Return a term with the sign of its value, and its absolute value unless it is a constant.
+
+        The sign `+` is left out if `is_first`.
+        """
+        text = self.record.words.name(term.node)
+        if not term.node.info.is_constant:
+            text += f" {format_value(abs(term.value))}"
+        if term.value < 0:
+            return f"- {text}" if is_first else f" - {text}"
+        return text if is_first else f" + {text}"
 
     def _find_first_step(self, *parts: Expr) -> str | None:
         """Return the name of the first step in these formulas that is no constant; None if there is none."""
@@ -253,61 +258,40 @@ class Reasons:
 
 
 def _find_decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Comparison]:
-    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side."""
+    """Return the comparisons of `taken` that hold, after failed ones of earlier rules that have the same left side.
+
+    Of failed ones with the same operator, only the last is returned.
+    """
     holding = [comparison for comparison in taken.comparisons if comparison.holds]
     compared = {comparison.left for comparison in holding}
-    earlier = [
-        comparison
-        for rule in rules[: rules.index(taken)]
+    earlier = _list_last_failed(rules[: rules.index(taken)])
+    return [*(comparison for comparison in earlier if comparison.left in compared), *holding]
+
+
+def _list_last_failed(rules: Sequence[Rule]) -> list[Comparison]:
+    """Return the comparisons of rules that fail, of each value with each operator the last one."""
+    failed = {
+        (comparison.left, comparison.operator): comparison
+        for rule in rules
         for comparison in rule.comparisons
-        if not comparison.holds and comparison.left in compared
-    ]
-    return [*earlier, *holding]
+        if not comparison.holds
+    }
+    return [*failed.values()]
 
 
 def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return comparisons in words, those of one value together: `SCORE is 9.2, at least 4 and at least 8`."""
+    """Return comparisons in words, those of one value together: `“score” is 9.2, at least 4 and at least 8`.
+
+    A limit that is the value itself is left out.
+    """
     limits: dict[str, dict[str, None]] = {}
     for comparison in comparisons:
-        subject = f"{comparison.left} is {format_value(comparison.left_value)}"
-        limits.setdefault(subject, {})[f"{_describe_operator(comparison)} {_describe_limit(comparison)}"] = None
-    return [f"{subject}, {' and '.join(words)}" for subject, words in limits.items()]
-
-
-def _describe_operator(comparison: Comparison) -> str:
-    """Return a comparison's operator in words or, if the comparison fails, the opposite one: `under` for a failed `>=`.
-
-    Null has no order, so the words for a failed comparison with it are such as `not at least`.
-    """
-    if comparison.holds:
-        return _WORDS[comparison.operator]
-    if comparison.left_value is None and comparison.operator in _ORDERS:  # null has no order
-        return f"not {_WORDS[comparison.operator]}"
-    return _WORDS[NEGATED[comparison.operator]]
-
-
-def _describe_limit(comparison: Comparison) -> str:
-    """Return the right side of a comparison, with its value if it is not a literal or a list; `null` for `None`."""
-    value = comparison.right_value
-    limit = comparison.right
-    if value is None and limit == "None":
-        return "null"
-    if isinstance(value, list) or limit in (value_text(value), repr(value)):
-        return limit
-    return f"{limit}, which is {format_value(value)}"
-
-
-def _format_term(term: _Term, *, is_first: bool) -> str:
-    """Return a term with the sign of its value, and its absolute value unless it is a constant.
-
-    The sign `+` is left out if `is_first`.
-    """
-    text = expression_text(term.node)
-    if not term.node.info.is_constant:
-        text += f" {format_value(abs(term.value))}"
-    if term.value < 0:
-        return f"- {text}" if is_first else f" - {text}"
-    return text if is_first else f" + {text}"
+        value = format_plain(comparison.left_value)
+        subject = f"{comparison.subject} is {value}"
+        limits.setdefault(subject, {})
+        if comparison.limit not in (value, "missing"):
+            limits[subject][comparison.limit] = None
+    return [f"{subject}, {' and '.join(words)}" if words else subject for subject, words in limits.items()]
 
 
 def _split_terms(node: Expr, sign: int = 1) -> Iterator[tuple[int, Expr]]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from formulaseed.explanation.conditions import ConditionWriter
 from formulaseed.explanation.model import Comparison, Match, Rule, State
 from formulaseed.explanation.verdict_dependencies import list_branches
 from formulaseed.ir import nodes
@@ -26,10 +27,19 @@ _NO_VALUE = (Fault, KeyError, TypeError)
 
 @dataclass
 class EvaluationRecord:
-    """The values of one restaurant's steps, and the results of its formulas, rules and lookups."""
+    """The values of one restaurant's steps, and the results of its formulas, rules and lookups.
+
+    `names` has the words for the names in conditions.
+    """
 
     steps: Mapping[str, nodes.Step]
     evaluation: Evaluation
+    names: Mapping[Symbol, str]
+
+    @property
+    def words(self) -> ConditionWriter:
+        """The writer of conditions, which knows the values of steps, parameters and the context."""
+        return ConditionWriter(self.names, self.value)
 
     def value_of(self, name: str) -> Value:
         """Return a step's value; None if the step is null, failed or was not evaluated."""
@@ -54,8 +64,7 @@ class EvaluationRecord:
         taken: Expr = expression
         reasons: list[str] = []
         while isinstance(taken, typed.Conditional) and (holds := self.value(taken.condition)) is not None:
-            verb = "holds" if holds else "does not hold"
-            reasons.append(f"{expression_text(taken.condition)} {verb}")
+            reasons.append(self.words.describe(taken.condition, holds=bool(holds)))
             taken = taken.then if holds else taken.otherwise
         text = expression_text(self._substitute(self.resolve_conditionals(taken)))
         return f"{text}, as {' and '.join(reasons)}" if reasons else text
@@ -94,14 +103,31 @@ class EvaluationRecord:
             if is_taken:
                 state = "not reached"
             is_taken = is_taken or holds
-            text = None
+            text = words = None
             comparisons: list[Comparison] = []
             if condition is not None:
                 text = expression_text(condition)
+                words = self.words.describe(condition)
                 comparisons = [*self._build_comparisons(condition)]
             result = self._branch_value(branch)
-            rules.append(Rule(condition=text, result=result, because=because, state=state, comparisons=comparisons))
+            rules.append(
+                Rule(condition=text, words=words, result=result, because=because, state=state, comparisons=comparisons)
+            )
         return rules
+
+    def follow_rules(self, step: nodes.Step) -> tuple[str, list[Rule]]:
+        """Return the step whose rules decide, and all rules up to it.
+
+        That is `step` itself unless its last rule was taken and passes on a step that rules choose, whose rules then take
+        the place of that rule.
+        """
+        rules = self.rules(step)
+        value = list_branches(step)[-1].value if rules else None
+        if isinstance(value, typed.Ref) and value.symbol.kind is SymbolKind.STEP and rules[-1].state == "taken":
+            decider, passed_on = self.follow_rules(self.steps[value.symbol.name])
+            if passed_on:
+                return decider, [*rules[:-1], *passed_on]
+        return step.name, rules
 
     def _branch_value(self, branch: Value | Expr) -> Value:
         """Return the value of a branch, which is a literal or a formula; None if a formula has none."""
@@ -119,13 +145,17 @@ class EvaluationRecord:
             right: Any = self.value(right_node)
             if isinstance(right_node, typed.List):
                 right = [self.value(item) for item in right_node.items]
+            holds = bool(self.value(node))
+            words = self.words.split(node)
             yield Comparison(
+                subject=words.subject,
+                limit=words.holding if holds else words.failing,
                 left=expression_text(node.first),
                 operator=node.operators[0],
                 right=expression_text(right_node),
                 left_value=left,
                 right_value=right,
-                holds=bool(self.value(node)),
+                holds=holds,
                 distance=abs(left - right) if is_number(left) and is_number(right) else None,
             )
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from formulaseed.explanation.model import (
+    MAX_ADDED_REVIEWS,
+    MAX_LEFT_OUT_REVIEWS,
     Attribution,
     AttributionPart,
     Change,
@@ -13,21 +16,23 @@ from formulaseed.explanation.model import (
     ExplanationData,
     Review,
     Rule,
+    Value,
 )
-from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.pages.blocks import Block, Items, ListItem, Paragraph, Table, join_names
+from formulaseed.pages.text import as_text
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line
 
 MAX_LISTED_PARTS = 3
-MAX_LISTED_CHANGES = 3
-_MAX_ADVISED_REVIEWS = 12  # advice that takes more new reviews is none
-_MAX_LEFT_OUT_REVIEWS = 5
+_MAX_LINES = 13  # of the first screen, without its title; changes that do not fit are among the steps
 _MAX_SENTENCES = 3
+_NO_CHANGE = (
+    f"No other verdict with up to {MAX_LEFT_OUT_REVIEWS} reviews fewer, or up to {MAX_ADDED_REVIEWS} of one kind more."
+)
 _MAX_LABEL_CHARACTERS = 44
 _MIN_QUOTE_CHARACTERS = 24
-_ROW_CHARACTERS = 72  # for the label and the quote of a part, so that the table fits into 100 columns
+_ROW_CHARACTERS = 70  # for the label and the quote of a part, so that the table fits into 100 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
@@ -38,19 +43,37 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
     The last line ends with `hint`.
     """
     attribution = explanation.attribution
+    blocks: list[Block] = []
     if attribution is None:
         sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
-        yield from (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
-        yield from map(Paragraph, explanation.because[:_MAX_SENTENCES])
+        blocks += (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
+        blocks += map(Paragraph, explanation.because[: 1 if sentences else _MAX_SENTENCES])
     else:
-        yield Paragraph(describe_score(attribution, explanation.rules))
-        yield build_parts_table(explanation, attribution)
-    changes = [*describe_changes(explanation)]
-    if changes:
-        yield Items([ListItem(text) for text in changes[:MAX_LISTED_CHANGES]])
+        blocks.append(Paragraph(describe_score(attribution, explanation.rules)))
+        if attribution.parts:
+            blocks.append(build_parts_table(explanation, attribution))
+    notes: list[Block] = []
     if explanation.error is None:
-        yield Paragraph(" ".join(_describe_rest(explanation)), "note")
-        yield Paragraph(f"{_describe_policy(explanation)}{hint}", "note")
+        notes = [
+            Paragraph(" ".join(_describe_rest(explanation)), "note"),
+            Paragraph(f"{_describe_policy(explanation)}{hint}", "note"),
+        ]
+    room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes)))
+    items: list[ListItem] = []
+    for sentence in describe_changes(explanation):
+        item = ListItem(sentence.text)
+        room -= _count_lines(Items([item]))
+        if items and room < 0:
+            break
+        items.append(item)
+    if not items and explanation.rules and explanation.error is None:
+        items.append(ListItem(_NO_CHANGE))
+    yield from (*blocks, *([Items(items)] if items else []), *notes)
+
+
+def _count_lines(block: Block) -> int:
+    """Return how many lines a block takes in a terminal, without blank ones."""
+    return sum(1 for line in as_text([block]).splitlines() if line)
 
 
 def describe_score(attribution: Attribution, rules: Sequence[Rule]) -> str:
@@ -99,9 +122,9 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution) ->
     so that the columns add up.
     """
     score = attribution.base
-    rows: list[tuple[str, ...]] = [("", "without the parts below", "", _fix(score), "")]
+    rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = parts if len(parts) <= MAX_LISTED_PARTS + 1 else parts[:MAX_LISTED_PARTS]
+    listed = _list_parts(attribution)
     width = max((len(describe_part(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]
@@ -113,6 +136,12 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution) ->
         rows.append((code, label, _format_step(score, score + change), _fix(score + change), quote))
         score += change
     return Table(("", "", "change", "score", ""), rows)
+
+
+def _list_parts(attribution: Attribution) -> Sequence[AttributionPart]:
+    """Return the parts that have a row of their own in the table."""
+    parts = [part for part in attribution.parts if part.source != "limit"]
+    return parts if len(parts) <= MAX_LISTED_PARTS + 1 else parts[:MAX_LISTED_PARTS]
 
 
 def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
@@ -137,7 +166,7 @@ def describe_part(part: AttributionPart) -> str:
     label = one_line(part.label)
     if len(label) > _MAX_LABEL_CHARACTERS:
         start, comma, _ = label[:_MAX_LABEL_CHARACTERS].rpartition(", ")
-        label = f"{start if comma else label[:_MAX_LABEL_CHARACTERS]}, …"
+        label = f"{start}, etc." if comma else f"{label[:_MAX_LABEL_CHARACTERS]} …"
     if len(part.reviews) > 1:
         return f"{label} ({number_of(len(part.reviews), 'review')})"
     return label
@@ -177,63 +206,101 @@ def _describe_review(review: Review, width: int) -> str:
 # --- what would change it
 
 
-def describe_changes(explanation: ExplanationData) -> Iterator[str]:
-    """Yield a sentence for each way to another verdict, the smallest first; single reviews to leave out share one sentence.
+class ChangeSentence(NamedTuple):
+    """A sentence about ways to another verdict: each of the `changes` leads there, to the number of the same place in `scores`.
 
-    A change that is no advice is left out: many new reviews, or many reviews fewer.
+    A score is empty if the rules do not compare it there, or the change does not move it.
     """
-    counts = {
-        step.name: step.label for step in explanation.steps if step.kind in AGGREGATES and AGGREGATES[step.kind].counts
-    }
-    codes = _find_codes(explanation.attribution)
-    single: dict[object, list[str]] = {}
-    for change in explanation.changes:
-        if change.kind == "fewer reviews" and change.number == 1:
-            name = codes.get(change.review_ids[0], change.review_ids[0])
-            single.setdefault(change.verdict, []).append(f"{name}{_describe_score_after(change, explanation)}")
-    written: set[object] = set()
-    for change in explanation.changes:
-        verdict = format_plain(change.verdict)
-        after = _describe_score_after(change, explanation)
-        if change.kind == "parameter":
-            yield f"{verdict} {change.text}{after}"
-        elif change.kind == "more reviews" and change.number <= _MAX_ADVISED_REVIEWS:
-            yield f"{verdict} with {_describe_added(change, counts)}{after}"
-        elif change.kind == "fewer reviews" and change.number == 1 and change.verdict not in written:
-            written.add(change.verdict)
-            names = single[change.verdict]
-            either = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
-            yield f"{verdict} if {either} did not count"
-        elif change.kind == "fewer reviews" and 1 < change.number <= _MAX_LEFT_OUT_REVIEWS:
-            names = [codes.get(review_id, review_id) for review_id in change.review_ids]
-            yield f"{verdict} if {', '.join(names[:-1])} and {names[-1]} did not count{after}"
+
+    verdict: Value
+    changes: Sequence[Change]
+    scores: Sequence[str]
+    ways: str
+
+    @property
+    def text(self) -> str:
+        """The whole sentence."""
+        return f"{one_line(format_plain(self.verdict))} {self.ways}."
 
 
-def _find_codes(attribution: Attribution | None) -> dict[str, str]:
-    """Return the codes of reviews that are the only one of their part, by review id."""
-    parts = attribution.parts if attribution is not None else []
-    return {part.reviews[0]: part.code for part in parts if len(part.reviews) == 1}
+def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
+    """Yield a sentence for each other verdict with all changes that lead to it, those of the fewest reviews first."""
+    names = _name_parts(explanation.attribution)
+    for verdict in dict.fromkeys(change.verdict for change in explanation.changes):
+        changes = [change for change in explanation.changes if change.verdict == verdict]
+        step = _find_compared_number(explanation, verdict)
+        scores = [_format_score(change, step) for change in changes]
+        ways: list[str] = []
+        single: list[tuple[str, str]] = []
+        for change, score in zip(changes, scores, strict=True):
+            if change.kind == "fewer reviews" and change.number == 1:
+                single.append((_name_reviews(change.review_ids, names)[0], score))
+            else:
+                ways.append(f"{_describe_way(change, names)}{f' ({score})' if score else ''}")
+        if single:
+            ways.insert(0, _describe_single(single))
+        yield ChangeSentence(verdict, changes, scores, ", or ".join(ways))
 
 
-def _describe_score_after(change: Change, explanation: ExplanationData) -> str:
-    """Return the score after a change in parentheses, with a space before them; empty if it is the same or not known."""
-    attribution = explanation.attribution
-    effect = change.effects.get(attribution.step) if attribution is not None else None
+def _name_parts(attribution: Attribution | None) -> dict[frozenset[str], str]:
+    """Return the codes of the parts that the table lists, by the ids of their reviews."""
+    parts = _list_parts(attribution) if attribution is not None else []
+    return {frozenset(part.reviews): part.code for part in parts if part.reviews}
+
+
+def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]) -> list[str]:
+    """Return reviews by name: the codes of parts that consist of some of them, and the ids of the others."""
+    codes = {ids: code for ids, code in names.items() if ids <= {*review_ids}}
+    rest = {*review_ids}.difference(*codes)
+    return [*codes.values(), *(review_id for review_id in review_ids if review_id in rest)]
+
+
+def _find_compared_number(explanation: ExplanationData, verdict: Value) -> str | None:
+    """Return the step of the score if a rule for `verdict` compares it, or holds otherwise; None if none does."""
+    if explanation.attribution is None:
+        return None
+    step = explanation.attribution.step
+    rules = [rule for rule in explanation.rules if rule.result == verdict]
+    is_compared = any(rule.condition is None or step in [side.left for side in rule.comparisons] for rule in rules)
+    return step if is_compared else None
+
+
+def _format_score(change: Change, step: str | None) -> str:
+    """Return the score after a change; empty if the change does not move it, or `step` is None."""
+    effect = change.effects.get(step) if step is not None else None
     if effect is None or isinstance(effect.after, str | None):
         return ""
-    return f" ({format_number(float(effect.after))})"
+    return format_number(float(effect.after))
 
 
-def _describe_added(change: Change, counts: Mapping[str, str]) -> str:
-    """Return the reviews to add in words: by the labels of the `counts` that they raise, or else as the search described them."""
-    raised = [name for name, effect in change.effects.items() if name in counts and effect.after != effect.before]
-    number = int(change.number)
-    if not raised:
-        return change.text.removeprefix("with ")
-    words = ", ".join(counts[name] for name in raised)
-    source = (change.row or {}).get("review_id")
-    like = f", such as {source}" if isinstance(source, str) and source != "(one more)" else ""
-    return f"{number_of(number, 'more review')}: {words}{like}"
+def _describe_single(reviews: Sequence[tuple[str, str]]) -> str:
+    """Return in words that one of some reviews did not count, with the score without each; `reviews` are names and scores."""
+    if len(reviews) == 1:
+        name, score = reviews[0]
+        return f"if {name} did not count{f' ({score})' if score else ''}"
+    listed = "; ".join(" ".join(filter(None, review)) for review in reviews)
+    either = "either of two reviews" if len(reviews) == 2 else f"any one of {len(reviews)} reviews"
+    return f"if {either} did not count ({listed})"
+
+
+def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
+    """Return a change in words: several reviews to leave out, reviews to add, or the value of a parameter."""
+    if change.kind == "parameter":
+        return change.text
+    if change.kind == "fewer reviews":
+        return f"if {_join_words(_name_reviews(change.review_ids, names))} did not count"
+    if not change.counts:
+        return change.text
+    counts = _join_words([f"“{one_line(label)}”" for label in change.counts])
+    number = number_of(int(change.number), "more review")
+    if not change.is_observed:
+        return f"with {number} unlike any in this run, counted as {counts}"
+    return f"with {number} like {change.like}, counted as {counts}"
+
+
+def _join_words(words: Sequence[str]) -> str:
+    """Return words in a list with `and` before the last one."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 # --- what was read
@@ -244,7 +311,7 @@ def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
     attribution = explanation.attribution
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
-        yield f"Did not count: {reviews}, which meet none of the policy's conditions."
+        yield f"Not in the sum: {reviews}, to which no condition of the policy applies."
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
 

@@ -28,7 +28,7 @@ from formulaseed.explanation.model import (
     Step,
     Value,
 )
-from formulaseed.explanation.summary import build_part_items, build_summary_blocks
+from formulaseed.explanation.summary import build_part_items, build_summary_blocks, describe_changes
 from formulaseed.pages.blocks import (
     Badge,
     Block,
@@ -170,7 +170,7 @@ def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
     rows = [
         (
-            InlineCode(rule.condition) if rule.condition is not None else "otherwise",
+            rule.words or "otherwise",
             _build_badge(rule.result, shades),
             describe_nearness(rule),
         )
@@ -189,8 +189,8 @@ def describe_nearness(rule: Rule) -> str:
         return rule.state
     if rule.condition is None:
         return ""
-    holds = "it holds" if rule.state == "taken" else "it does not hold"
-    return "; ".join(map(_describe_distance, rule.comparisons)) or holds
+    applies = "it applies" if rule.state == "taken" else "it does not apply"
+    return "; ".join(map(_describe_distance, rule.comparisons)) or applies
 
 
 def _describe_distance(comparison: Comparison) -> str:
@@ -198,19 +198,20 @@ def _describe_distance(comparison: Comparison) -> str:
 
     Without a distance, returns only the left side and its value.
     """
-    value = f"{comparison.left} is {format_value(comparison.left_value)}"
+    value = f"{comparison.subject} is {format_plain(comparison.left_value)}"
     if comparison.distance is None or isinstance(comparison.right_value, list):
         return value
     if not comparison.distance:
-        return f"{value}, exactly {comparison.right}"
+        return f"{value}, exactly that"
     side = "above" if comparison.left_value > comparison.right_value else "below"  # type: ignore[operator]
-    return f"{value}, {format_value(comparison.distance)} {side} {comparison.right}"
+    return f"{value}, {format_value(comparison.distance)} {side} {format_plain(comparison.right_value)}"
 
 
 def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
-    """Yield an item for each change: the other verdict as a badge, and the change in words."""
-    for change in explanation.changes:
-        yield ListItem((_build_badge(change.verdict, shades), f" {_describe_change(change)}"))
+    """Yield an item for each other verdict, with all ways to it, and below each of them with the steps that it moves."""
+    for sentence in describe_changes(explanation):
+        yield ListItem((_build_badge(sentence.verdict, shades), f" {sentence.ways}"))
+        yield from (ListItem(_describe_change(change), 1) for change in sentence.changes)
 
 
 def _describe_change(change: Change) -> str:
@@ -279,7 +280,7 @@ def _describe_definition(step: Step) -> Line:
     A constant has no formula, so its line is empty.
     """
     if step.kind == "case":
-        taken = InlineCode(step.with_values) if step.with_values is not None else "no rule holds"
+        taken = step.with_values or "no other rule applies"
         return ", as ", taken, ": ", InlineCode(step.definition)
     line: tuple[str, ...] = ()
     if step.kind != "constant":

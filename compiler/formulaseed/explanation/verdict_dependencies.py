@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
+from formulaseed.ir.labels import label_of
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import COMPARE, MIRRORED, NEGATED
@@ -116,6 +117,23 @@ class VerdictDependencies:
             if required:
                 requirements[name] = sorted(required, key=lambda requirement: not requirement.is_exact)
         return requirements
+
+    def list_labels(self, names: Sequence[str]) -> list[str]:
+        """Return the labels of the counts among the aggregates `names`, or of all if none counts.
+
+        A count is left out if another one requires the same and more: of waits and long waits, only long waits are named.
+        """
+        named = [name for name in names if self.aggregates[name].entry.counts] or names
+        fields = {
+            name: {(*one.field, one.operator, str(one.limit)) for one in self.requirements.get(name, ())}
+            for name in named
+        }
+        conditions = {name: {*typed.conjuncts(self.aggregates[name].where)} for name in named}
+        return [
+            label_of(self.steps_by_name[name])
+            for name in named
+            if not any(fields[name] < fields[other] or conditions[name] < conditions[other] for other in named)
+        ]
 
     def _find_requirements(self, conditions: Sequence[Expr]) -> Iterator[FieldRequirement]:
         """Yield requirements under which all conditions hold; of alternatives, only those of the first one.

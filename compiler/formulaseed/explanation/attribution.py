@@ -170,8 +170,7 @@ class AttributionFinder:
         limit = max(_MIN_PLAYERS, min(_MAX_PLAYERS, affordable))
         if len(players) <= limit:
             return [*players]
-        whole = self._evaluate([])
-        ranked = sorted(players, key=lambda player: -abs(whole - self._evaluate([player])))
+        ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
         rest = ranked[limit - 1 :]
         merged = _Player(
             f"{number_of(len(rest), 'smaller part')} together",
@@ -181,6 +180,11 @@ class AttributionFinder:
         return [*ranked[: limit - 1], merged]
 
     # --- the changes
+
+    @cached_property
+    def _whole(self) -> float:
+        """The number with all players. Raises `DataError` or `EvaluationError` if it has no value."""
+        return self._evaluate([])
 
     def _evaluate(self, left_out: Sequence[_Player]) -> float:
         """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
@@ -232,8 +236,7 @@ class AttributionFinder:
         candidates = places[: min(_MAX_COMPARED_REVIEWS, affordable)]
         if len(candidates) < 2:
             return places[0]
-        whole = self._evaluate([])
-        return max(candidates, key=lambda place: abs(whole - self._evaluate([_Player("", frozenset((place,)))])))
+        return max(candidates, key=lambda place: abs(self._whole - self._evaluate([_Player("", frozenset((place,)))])))
 
 
 def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step | None:

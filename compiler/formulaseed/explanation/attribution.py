@@ -190,7 +190,7 @@ class AttributionFinder:
         """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
         places = {place for player in left_out for place in player.places}
         context = {**self.context, **{name: value for player in left_out for name, value in player.neutral.items()}}
-        number = self.evaluator.trace(self.parsed.without(places), context, self.parameters)[self._number]
+        number = self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")
         return float(number)

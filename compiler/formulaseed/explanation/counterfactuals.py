@@ -274,7 +274,7 @@ class ChangeSearch:
 
     def _remove_rows(self, places: Sequence[int]) -> ParsedRows:
         """Return the restaurant's rows without those at some positions."""
-        return self.parsed.without(places)
+        return self.parsed.copy_without(places)
 
     # --- more reviews
 

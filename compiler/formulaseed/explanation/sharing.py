@@ -5,7 +5,10 @@ In: rows, also as the evaluator parsed them. Out: an evaluation of the interpret
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from formulaseed.explanation.candidates import Row
@@ -30,33 +33,35 @@ def prepare_sharing_evaluation(
     places = {values: place for place, values in enumerate(parsed)}
     evaluation = prepare_evaluation(program, [rows[place] for place in places.values()], context, parameters)
     by_values = dict(zip(places, evaluation.rows, strict=True))
-    return SharingEvaluation(evaluation.shared, [by_values[values] for values in parsed])
+    symbols = [Symbol(kind, field.name) for kind, field in program.row_fields()]
+    return SharingEvaluation(evaluation.shared, [by_values[row] for row in parsed], parsed=parsed, symbols=symbols)
 
 
+@dataclass
 class SharingEvaluation(Evaluation):
-    """An evaluation whose `rows` may have the same dictionary several times."""
+    """An evaluation that shares results. `parsed` has the same values as `rows`, in the order of `symbols`."""
+
+    parsed: Sequence[tuple[Any, ...]] = ()
+    symbols: Sequence[Symbol] = ()
 
     def map_rows(self, function: Callable[[SymbolValues], _Result], uses: Sequence[Expr]) -> Iterator[_Result]:
         """Yield the result of `function` for each row. Calls it once for rows with equal values of the fields in `uses`."""
-        fields = self._find_fields(uses)
-        by_values: dict[tuple[Any, ...], _Result] = {}
-        by_row: dict[int, _Result] = {}  # by the id of the dictionary, which is read faster than its values
-        for row in self.rows:
-            key = id(row)
-            if key not in by_row:
-                values = tuple([row[symbol] for symbol in fields])
-                if values not in by_values:
-                    by_values[values] = function(row)
-                by_row[key] = by_values[values]
-            yield by_row[key]
+        used = self._find_symbols(uses)
+        places = [place for place, symbol in enumerate(self.symbols) if symbol in used]
+        keys: Iterable[Any] = map(itemgetter(*places), self.parsed) if places else repeat(())
+        results: dict[Any, _Result] = {}
+        for key, row in zip(keys, self.rows, strict=False):
+            if key not in results:
+                results[key] = function(row)
+            yield results[key]
 
-    def _find_fields(self, expressions: Sequence[Expr]) -> list[Symbol]:
-        """Return the fields of reviews that expressions read, also through filters."""
-        symbols: dict[Symbol, None] = {}
+    def _find_symbols(self, expressions: Sequence[Expr]) -> set[Symbol]:
+        """Return the names in expressions, also those that their filters use."""
+        symbols: set[Symbol] = set()
         stack = [*expressions]
         while stack:
             for symbol in typed.symbols_in(stack.pop()):
                 if symbol.kind is SymbolKind.FILTER and symbol not in symbols:
                     stack.append(self.filters[symbol.name])
-                symbols[symbol] = None
-        return [symbol for symbol in symbols if symbol.kind in (SymbolKind.EXTRACTION, SymbolKind.META)]
+                symbols.add(symbol)
+        return symbols

@@ -60,7 +60,7 @@ _DATE_PART_CACHES = {name: _DatePartCache(part) for part, name in enumerate(_DAT
 class ParsedRows(list[tuple[Any, ...]]):
     """Rows as `parse_row` returns them."""
 
-    def without(self, places: Iterable[int]) -> ParsedRows:
+    def copy_without(self, places: Iterable[int]) -> ParsedRows:
         """Return a copy without the rows at some positions."""
         rest = ParsedRows()
         start = 0

@@ -28,7 +28,7 @@ MAX_LISTED_PARTS = 3
 _MAX_LINES = 13  # of the first screen, without its title; changes that do not fit are among the steps
 _MAX_SENTENCES = 3
 _NO_CHANGE = (
-    f"No other verdict with up to {MAX_LEFT_OUT_REVIEWS} reviews fewer, or up to {MAX_ADDED_REVIEWS} of one kind more."
+    f"No other verdict was found for {MAX_LEFT_OUT_REVIEWS} reviews fewer, or {MAX_ADDED_REVIEWS} of one kind more."
 )
 _MAX_LABEL_CHARACTERS = 44
 _MIN_QUOTE_CHARACTERS = 24
@@ -58,7 +58,15 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
             Paragraph(" ".join(_describe_rest(explanation)), "note"),
             Paragraph(f"{_describe_policy(explanation)}{hint}", "note"),
         ]
-    room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes)))
+    yield from blocks
+    items = _list_changes(explanation, _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))))
+    if items:
+        yield Items(items)
+    yield from notes
+
+
+def _list_changes(explanation: ExplanationData, room: int) -> list[ListItem]:
+    """Return an item for each sentence about changes that fits into `room` lines, at least the first; or that there is none."""
     items: list[ListItem] = []
     for sentence in describe_changes(explanation):
         item = ListItem(sentence.text)
@@ -68,7 +76,7 @@ def build_summary_blocks(explanation: ExplanationData, hint: str = "") -> Iterat
         items.append(item)
     if not items and explanation.rules and explanation.error is None:
         items.append(ListItem(_NO_CHANGE))
-    yield from (*blocks, *([Items(items)] if items else []), *notes)
+    return items
 
 
 def _count_lines(block: Block) -> int:

@@ -19,7 +19,7 @@ from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Rule, Step
+from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Reason, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -126,6 +126,27 @@ class Explainer:
             changes=ChangeSearch(self.dependencies, self.evaluator, rows, context, parameters).find_changes(),
             run=dict(run),
         )
+
+    def find_reasons(
+        self, rows: Sequence[Row], context: Mapping[str, Any], parameters: Mapping[str, Any] | None, count: int
+    ) -> list[Reason]:
+        """Return the reasons that the explanation of one restaurant would select; empty if a step fails.
+
+        `parameters` override the seed's defaults. Raises `DataError` for data that the seed does not allow.
+        """
+        evaluation = prepare_evaluation(self.program, rows, context, parameters)
+        if self._evaluate(evaluation) is not None:
+            return []
+        record = EvaluationRecord(self.steps, evaluation)
+        lookups = [match for match in map(record.match, self._verdict_steps) if match is not None]
+        finder = AttributionFinder(self.dependencies, self.evaluator, rows, context, parameters, lookups)
+        attribution = finder.find(record.rules(self.steps[self.verdict.name]))
+        return attribution.select_reasons(count) if attribution is not None else []
+
+    @cached_property
+    def _verdict_steps(self) -> list[nodes.Step]:
+        """The step of the verdict and all steps that it depends on."""
+        return [*find_dependencies(self.hoisted.program, self.steps[self.verdict.name])]
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
         """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.

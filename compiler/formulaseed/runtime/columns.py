@@ -54,6 +54,23 @@ class TableField:
         return self.section == "meta" and self.name in (*_DATE_PARTS, DATE)
 
 
+def build_object(fields: Sequence[TableField], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the JSON object of a row or a context, with an object for each section of fields.
+
+    A null is left out. A field with a path is at that path.
+    """
+    sections: dict[str, Any] = {"extraction": {}, "meta": {}, "context": {}}
+    for field, value in zip(fields, values, strict=True):
+        if value is None:
+            continue
+        *path, name = field.path or (field.name,)
+        section = sections[field.section]
+        for key in path:
+            section = section.setdefault(key, {})
+        section[name] = value
+    return sections
+
+
 class ColumnValues(NamedTuple):
     """The values of a field: a list, numbers in memory, or codes in memory, which are positions in `words`."""
 

@@ -38,6 +38,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.limits import LINE_BYTES
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.sampling import Sample
+from formulaseed.runtime.table_names import FindReasons
 from formulaseed.source.printing import number_of
 
 
@@ -54,6 +55,8 @@ class RunOptions:
     """The maximum length of a review, and what happens to a longer one; None for no maximum."""
     sample: Sample | None = None
     """The relevant reviews to extract; None for all of them."""
+    find_reasons: FindReasons | None = None
+    """Finds the reasons of a verdict; None for results without reasons."""
 
 
 class ExtractedRestaurant(NamedTuple):

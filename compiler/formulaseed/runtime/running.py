@@ -18,6 +18,7 @@ from formulaseed.data.results import Extractor, Failures, Provenance, Result, er
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, fail_restaurant
+from formulaseed.runtime.table_names import FindReasons
 from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 
 
@@ -29,14 +30,16 @@ def evaluate_lines(
     trace: bool = False,
     parameters: Mapping[str, Any] | None = None,
     duplicates: Duplicates = "fail",
+    find_reasons: FindReasons | None = None,
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`.
 
-    A restaurant that fails has a result with its error. With `trace`, results also have steps, evidence, quotes and
-    reasons. `duplicates` is as for `read_rows`. Raises `DataError` for invalid `parameters`.
+    A restaurant that fails has a result with its error. With `trace`, results also have steps, evidence, quotes and a
+    model's reasons; with `find_reasons`, the reasons of their verdicts. `duplicates` is as for `read_rows`. Raises
+    `DataError` for invalid `parameters`.
     """
-    options = RunOptions(trace=trace, parameters=parameters)
-    decoder = evaluator.row_decoder() if not trace else None
+    options = RunOptions(trace=trace, parameters=parameters, find_reasons=find_reasons)
+    decoder = evaluator.row_decoder() if not trace and find_reasons is None else None
     for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates, decoder):
         yield _evaluate(evaluator, restaurant, options, failures)
 
@@ -161,7 +164,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
     place, business_id, context, rows, reviews, run, error = restaurant
     failures.note_restaurant(place, business_id)
     name = context.get("name")
-    output = steps = evidence = quotes = reasons = None
+    output = steps = evidence = quotes = None
+    reasons: Any = None
     if error is None:
         arguments = (rows, context, options.parameters)
         try:
@@ -173,6 +177,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
                 reasons = _collect_answers(rows, "reasons")
             else:
                 output = evaluator.evaluate(*arguments)
+            if options.find_reasons is not None:
+                reasons = options.find_reasons(rows, context)
         except (EvaluationError, DataError) as fault:
             steps = None
             error = error_record(fault)

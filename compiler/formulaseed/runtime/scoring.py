@@ -21,7 +21,7 @@ from formulaseed.documents import FormulaSeed
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
-from formulaseed.runtime.table_names import DEFAULT_KEY, ERROR_COLUMNS, OVERFLOW_MESSAGE, RESTAURANTS
+from formulaseed.runtime.table_names import DEFAULT_KEY, ERROR_COLUMNS, OVERFLOW_MESSAGE, REASONS, RESTAURANTS
 from formulaseed.runtime.tables import ScoreOptions, map_columns, output_types
 
 _Returned = TypeVar("_Returned")
@@ -139,6 +139,10 @@ def score_lines(
     names = (DEFAULT_KEY, *(name for name, _ in types), *ERROR_COLUMNS)
     if options.trace:
         names += ("evidence",)
+    find_reasons = None
+    if options.reasons is not None:
+        names += (REASONS,)
+        find_reasons = options.reasons.start(evaluator)
 
     def evaluate() -> Iterator[tuple[Any, ...]]:
         """Yield the values of each restaurant in the order of `names`, and add it to `counts`."""
@@ -149,6 +153,7 @@ def score_lines(
             trace=options.trace,
             parameters=options.parameters,
             duplicates=options.duplicates,
+            find_reasons=find_reasons,
         )
         for result in results:
             counts[RESTAURANTS] += 1
@@ -164,6 +169,8 @@ def score_lines(
             cells += [error.get(name) for name in ("step", "kind", "message")]
             if options.trace:
                 cells.append(None if values is None else result.evidence)
+            if find_reasons is not None:
+                cells.append(None if values is None else result.reasons)
             yield (result.business_id, *cells)
 
     provenance = metadata(evaluator, options.parameters, DEFAULT_KEY, "position", "python", {})

@@ -55,19 +55,11 @@ class TableField:
 
 
 def build_object(fields: Sequence[TableField], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the JSON object of a row or a context, with an object for each section of fields.
-
-    A null is left out. A field with a path is at that path.
-    """
+    """Return the JSON object of a row or a context, with an object for each section of fields, without nulls."""
     sections: dict[str, Any] = {"extraction": {}, "meta": {}, "context": {}}
     for field, value in zip(fields, values, strict=True):
-        if value is None:
-            continue
-        *path, name = field.path or (field.name,)
-        section = sections[field.section]
-        for key in path:
-            section = section.setdefault(key, {})
-        section[name] = value
+        if value is not None:
+            sections[field.section][field.name] = value
     return sections
 
 

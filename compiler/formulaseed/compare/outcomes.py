@@ -61,8 +61,9 @@ class Outcomes:
         return sum(count for (old, new), count in self.matrix.items() if old != new)
 
     def has_changed(self, check: str) -> bool:
-        """Return whether a verdict has changed, or for the check `outputs` any output; never for another check."""
-        return self.flip_count > 0 if check == "verdicts" else check == "outputs" and bool(self.changes)
+        """Return whether `verdicts`, `outputs` or `expected` outputs have changed, as `check` says; False for another check."""
+        findings = {"verdicts": self.flip_count, "outputs": self.changes, "expected": self.broken}
+        return bool(findings.get(check))
 
     def count_failures(self, side: int) -> int:
         """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "eca75dd0d57a18e7b2100f81a3e54f549d0c6707988da7154bd32c0f47769711"
-BODY_SHA256: Final = "d1bac1d10f23a461411ef6870d656f6a0acf80c8fe85326886f7f696b5c9297a"
+BODY_SHA256: Final = "b73aa46f6c4dabb7946fca421702872d0fef382503d874652868468820292614"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night", "first date", "a date", "our date", "romantic", "romance", "anniversary", "valentine", "candle",
     "intimate", "cozy", "cozier", "coziest", "boyfriend", "girlfriend", "husband", "wife", "fianc", "proposed",
@@ -221,12 +221,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     mood_points = (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
     setting: Setting = _substring_first(SETTING_TABLE, context.categories, "restaurant")
     if setting in ("wine bar", "cocktail bar", "bistro"):
+        # because a wine bar, a cocktail bar or a bistro
         setting_points = 1.5
     elif setting in ("tapas room", "trattoria", "steakhouse", "sushi room"):
+        # because a tapas room, a trattoria, a steakhouse or a sushi room
         setting_points = 1.0
     elif setting in ("counter", "sports bar"):
+        # because a counter or a sports bar
         setting_points = -2.0
     else:
+        # because any other kind of place
         setting_points = 0.0
     nightcap = 0.5 if "Bars" in context.categories and "Nightlife" in context.categories else 0.0
     ambience_credit = min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)
@@ -236,21 +240,29 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     date_score = round(max(0.0, min(10.0, raw_score)), 1)
     best_for: BestFor
     if n_celebrations > 0 and n_celebrations >= n_first_dates:
+        # because guests celebrated here, at least as often as they had first dates
         best_for = "celebrations"
     elif n_first_dates > 0:
+        # because guests had first dates here
         best_for = "first dates"
     elif n_dates > 0:
+        # because guests spent ordinary evenings for two here
         best_for = "an evening for two"
     else:
+        # because no review tells of an evening for two
         best_for = "no occasion on record"
     verdict: Verdict
     if n_dates == 0:
+        # because no review tells of an evening for two
         verdict = "No Evidence"
     elif date_score >= 7.5:
+        # because the date score is 7.5 or more
         verdict = "Book It"
     elif date_score >= 5.0:
+        # because the date score is at least 5 and under 7.5
         verdict = "Worth a Try"
     else:
+        # because the date score is under 5
         verdict = "Look Elsewhere"
     if sink is not None:
         sink.append(Steps(

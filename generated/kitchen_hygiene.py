@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "985e7680cc69da37601a057f83214b16da8fd2c2102c9be4ade85a49f3b379f9"
-BODY_SHA256: Final = "a2bbac72730efe3e4453c7a47c32bb3ff0c2b068dde79ac08ca24a0b5b61147b"
+BODY_SHA256: Final = "8ea89be0c3fa76ebb36d133f6369ec168871bdcf6ce4c45f79d96c3ff47a38b1"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",
@@ -276,10 +276,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
         latest_issue_year = 2000
     years_since_issue = max(0, parameters.AS_OF_YEAR - latest_issue_year)
     if years_since_issue <= 1:
+        # because the latest problem is at most a year old
         recency_factor = 1.0
     elif years_since_issue <= 3:
+        # because the latest problem is two or three years old
         recency_factor = 0.7
     else:
+        # because the latest problem is more than three years old, or there is none
         recency_factor = 0.4
     issue_points = 9 * serious_weight + 2 * n_vouched + 2.5 * n_minor * recency_factor
     illness_points = 6 * n_ill + 1.5 * n_suspected
@@ -291,12 +294,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
     needs_visit = n_current > 0 or hygiene_risk >= 60
     verdict: Verdict
     if hygiene_risk < 10:
+        # because the hygiene risk is under 10
         verdict = "Clean Record"
     elif hygiene_risk < 30:
+        # because the hygiene risk is at least 10 and under 30
         verdict = "Minor Concerns"
     elif hygiene_risk < 60:
+        # because the hygiene risk is at least 30 and under 60
         verdict = "Inspect"
     else:
+        # because the hygiene risk is 60 or more
         verdict = "Inspect Urgently"
     if sink is not None:
         sink.append(Steps(

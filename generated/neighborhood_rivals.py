@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "c2c5b5f220b26d0a138d1eb0ae084f5e441926a68ffe12cf886df01126be17dc"
-BODY_SHA256: Final = "10ce41714b3134b75d72b01cd6cff42e61df9b4dcb12c6f2da5aeb7caf566fcb"
+BODY_SHA256: Final = "cc13eadab3d6a3e46670191445472c208b624ddf1796c19283307e2408099cf1"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than", "worse than", "best in", "compared to", "comparison", "as good as", "instead of", "prefer",
     "down the street", "next door", "around the corner", "across the street", "neighborhood", "competition",
@@ -229,12 +229,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     margin = n_won - n_lost
     standing: Standing
     if not (n_won > 0 or n_lost > 0):
+        # because no comparison was won or lost
         standing = "untested"
     elif margin >= 2 or n_lost == 0:
+        # because at least two more comparisons were won than lost, or none was lost
         standing = "ahead"
     elif margin <= -2 or n_won == 0:
+        # because at least two more comparisons were lost than won, or none was won
         standing = "behind"
     else:
+        # because about as many comparisons were won as lost
         standing = "level"
     standing_points = STANDING_POINTS_TABLE.get(standing, 0)
     advice: Advice = ADVICE_TABLE.get(standing, "Gather more comparisons")
@@ -247,10 +251,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     switch_credit = min(10, 2 * n_switched)
     trade_density = _substring_first(TRADE_DENSITY_TABLE, context.categories, 1.0)
     if standing == "ahead":
+        # because the restaurant is ahead of its rivals
         pressure = 3.0
     elif standing == "behind":
+        # because the restaurant is behind its rivals
         pressure = 8.0
     else:
+        # because the restaurant is level with its rivals, or untested
         pressure = 5.0
     crowding_points = trade_density * pressure
     raw_score = (
@@ -259,14 +266,19 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     rivalry_score = max(0.0, min(100.0, raw_score))
     verdict: Verdict
     if standing == "untested":
+        # because no comparison was won or lost
         verdict = "No Contest"
     elif is_thin:
+        # because there are at most three comparisons
         verdict = "Early Signals"
     elif rivalry_score >= 65:
+        # because the rivalry score is 65 or more
         verdict = "Neighborhood Leader"
     elif rivalry_score >= 40:
+        # because the rivalry score is at least 40 and under 65
         verdict = "Holding Ground"
     else:
+        # because the rivalry score is under 40
         verdict = "Losing Ground"
     if sink is not None:
         sink.append(Steps(

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "0ea4f3874cf7d882471f9f2d28b7897e4dd2007857f0ad158d21434b2878bb15"
-BODY_SHA256: Final = "227dd62b253e4c7bbd29b52a64aaadfb4df67764aed930dc870084b7d0dfbbe4"
+BODY_SHA256: Final = "7b267d5d8b2eee0d5256866f207625646722d01020ab374a3e4d74fea21f8970"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service", "staff", "server", "waiter", "waitress", "bartender", "host", "manager", "rude", "friendly",
     "friendlier", "friendliest", "attentive", "attitude", "ignored", "welcom", "helpful",
@@ -247,10 +247,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     mean_stars = star_total / n_service if n_service > 0 else 3.0
     rating_gap = abs(mean_stars - context.stars)
     if rating_gap <= 0.5:
+        # because the reviews are within half a star of the restaurant's rating
         representative = 1.0
     elif rating_gap <= 1.5:
+        # because the reviews are within 1.5 stars of the restaurant's rating
         representative = 0.9
     else:
+        # because the reviews are more than 1.5 stars from the restaurant's rating
         representative = 0.75
     voice_points = max(-5.0, min(5.0, voice_weight))
     attitude_points = 40 * net_attitude * evidence * representative
@@ -259,14 +262,19 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     service_score = max(0.0, min(100.0, 55 + attitude_points + voice_points + credits - debits))
     verdict: Verdict
     if n_service == 0:
+        # because no review is about the service
         verdict = "Not Rated"
     elif service_score >= 75:
+        # because the service score is 75 or more
         verdict = "Excellent"
     elif service_score >= 50:
+        # because the service score is at least 50 and under 75
         verdict = "Reliable"
     elif service_score >= 30:
+        # because the service score is at least 30 and under 50
         verdict = "Uneven"
     else:
+        # because the service score is under 30
         verdict = "Poor"
     if sink is not None:
         sink.append(Steps(

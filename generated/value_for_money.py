@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "8b2aa2ee7eb4c327e46e8dd15d948e5b67ff8318cd1301947482a830669b0194"
-BODY_SHA256: Final = "e0e02c30f34c483ee24aea567a92d752743ab6f84e0203e503d1eb5fd464d168"
+BODY_SHA256: Final = "e6803c6e69562483898209c491e2bd44c94008eba64e5e771ade44cb666203dc"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price", "pricing", "$", "dollar", "cheap", "expensive", "affordable", "value", "worth", "portion", "bargain",
     "good deal", "great deal", "money", "rip off", "ripoff", "rip-off",
@@ -221,12 +221,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     value_score = round(max(0.0, min(100.0, raw_score)), 1)
     verdict: Verdict
     if n_judged == 0:
+        # because no review has an opinion on prices
         verdict = "Not Rated"
     elif value_score >= 70:
+        # because the value score is 70 or more
         verdict = "Great Value"
     elif value_score >= 45:
+        # because the value score is at least 45 and under 70
         verdict = "Fair Value"
     else:
+        # because the value score is under 45
         verdict = "Poor Value"
     if sink is not None:
         sink.append(Steps(

@@ -141,20 +141,16 @@ def score(
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
     from formulaseed.data.scored import build_table, merge_batches
-    from formulaseed.explanation.result_reasons import VerdictReasons
+    from formulaseed.explanation.explainer import VerdictReasons
     from formulaseed.runtime.scoring import score_lines, score_tables
     from formulaseed.runtime.tables import ScoreOptions
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
     evaluator = load_evaluator(loaded)
+    source = None if reasons is None else VerdictReasons(loaded.program, reasons, parameters)
     options = ScoreOptions(
-        parameters,
-        trace=trace,
-        duplicates=duplicates,
-        reasons=None if reasons is None else VerdictReasons(loaded.program, reasons, parameters),
-        fingerprint=fingerprint,
-        since=since,
+        parameters, trace=trace, duplicates=duplicates, reasons=source, fingerprint=fingerprint, since=since
     )
     if engine == "duckdb":
         return score_tables(

@@ -17,10 +17,9 @@ from formulaseed.errors import DataError, UnreadableError
 from formulaseed.ir import nodes
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import describe_missing_seed, load_module
-from formulaseed.runtime.table_names import FindReasons
 
 if TYPE_CHECKING:
-    from formulaseed.explanation.result_reasons import VerdictReasons
+    from formulaseed.explanation.explainer import VerdictReasons
     from formulaseed.llm.prices import Prices
 
 
@@ -48,14 +47,9 @@ class Loaded:
         """Return the reasons for results, at most `count`; None if that is None. Raises `UsageError` as `program` does."""
         if count is None:
             return None
-        from formulaseed.explanation.result_reasons import VerdictReasons
+        from formulaseed.explanation.explainer import VerdictReasons
 
         return VerdictReasons(self.program, count, parameters)
-
-    def find_reasons(self, count: int | None, parameters: Mapping[str, Any] | None) -> FindReasons | None:
-        """Return the function that finds reasons, as `make_reasons` does."""
-        reasons = self.make_reasons(count, parameters)
-        return None if reasons is None else reasons.start(self.evaluator)
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:

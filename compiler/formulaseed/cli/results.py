@@ -81,12 +81,7 @@ class Results:
 
     @classmethod
     def choose(
-        cls,
-        out: str,
-        form: Format | None,
-        sort: str | None,
-        evaluator: Evaluator,
-        options: RunOptions,
+        cls, out: str, form: Format | None, sort: str | None, evaluator: Evaluator, options: RunOptions
     ) -> Results:
         """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal, JSON Lines elsewhere.
 
@@ -99,14 +94,7 @@ class Results:
         if form is None:
             is_on_screen = out == "-" and is_terminal(sys.stdout)
             form = "table" if is_on_screen and not (options.trace or has_reasons) else "jsonl"
-        if options.trace and has_reasons:
-            raise click.UsageError(
-                "--trace and --reasons both write `reasons`, a model's and the verdict's: pass one of them"
-            )
-        if has_reasons and form == "table":
-            raise click.UsageError("--reasons goes with --format jsonl, csv or parquet: no table holds the reasons")
-        if options.trace and form != "jsonl":
-            raise click.UsageError(f"--trace goes with --format jsonl: no {form} holds the steps and their reviews")
+        _check_details(form, options)
         if form == "parquet":
             require_parquet(out)
         if sort is not None and sort not in evaluator.output:
@@ -202,6 +190,18 @@ class Results:
         if left_out:
             names = ", ".join(left_out)
             say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
+
+
+def _check_details(form: Format, options: RunOptions) -> None:
+    """Raise `UsageError` if the format cannot hold a trace or reasons that results will have, or if they have both."""
+    if options.trace and options.find_reasons is not None:
+        raise click.UsageError(
+            "--trace and --reasons both write `reasons`, a model's and the verdict's: pass one of them"
+        )
+    if options.trace and form != "jsonl":
+        raise click.UsageError(f"--trace goes with --format jsonl: no {form} holds the steps and their reviews")
+    if options.find_reasons is not None and form == "table":
+        raise click.UsageError("--reasons goes with --format jsonl, csv or parquet: no table holds the reasons")
 
 
 def _measure_terminal(file: Any) -> int | None:

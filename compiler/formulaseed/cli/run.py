@@ -98,21 +98,14 @@ def evaluate(
     loaded = load(seed, strict=strict, allow_edited=allow_edited)
     evaluator = loaded.evaluator
     parameters = parameters_of(evaluator, params)
-    find_reasons = loaded.find_reasons(reason_count, parameters)
+    reasons = loaded.make_reasons(reason_count, parameters)
+    find_reasons = None if reasons is None else reasons.start(evaluator)
     options = RunOptions(trace=trace, parameters=parameters, find_reasons=find_reasons)
     destination = Results.choose(out, form, sort, evaluator, options)
     lines = read_lines(rows, "rows")
     counts = ResultCounts()
     with report_failures() as failures, show_progress("restaurant", quiet=True) as progress:
-        results = evaluate_lines(
-            evaluator,
-            lines,
-            failures,
-            trace=trace,
-            parameters=parameters,
-            duplicates=duplicates,
-            find_reasons=find_reasons,
-        )
+        results = evaluate_lines(evaluator, lines, failures, options, duplicates)
         _write_results(results, destination, (rows,), failures, progress, counts)
     for line in counts.lines():
         say(line, err=True)

@@ -107,13 +107,8 @@ def parquet_writer(
     record = provenance.to_json()
     common = {"task": task, **{name: record[name] for name in ("seed_sha256", "seed_version", "parameters")}}
     metadata = {"formulaseed": json.dumps(common, ensure_ascii=False)}
-    schema = pa.schema(
-        [
-            (name, kinds[types[name]] if name in types else reasons_type())
-            for name in column_names([*outputs], has_reasons)
-        ],
-        metadata,
-    )
+    columns = {name: kinds[kind] for name, kind in types.items()} | {"reasons": reasons_type()}
+    schema = pa.schema([(name, columns[name]) for name in column_names([*outputs], has_reasons)], metadata)
     rows: list[Sequence[Any]] = []
 
     def flush() -> None:

@@ -112,8 +112,7 @@ class Result:
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Any]] | None = None
     """The quotes by review and field, like `reasons`; None if the extractor gave none."""
-    reasons: Mapping[str, Mapping[str, Any]] | Sequence[Mapping[str, Any]] | None = None
-    """A model's reasons by review and field, or a list of the verdict's reasons if those were asked for."""
+    reasons: Mapping[str, Mapping[str, Any]] | list[dict[str, Any]] | None = None  # a model's, or a list: the verdict's
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:

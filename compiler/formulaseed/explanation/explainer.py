@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from formulaseed.data.results import Failures, error_record
@@ -19,7 +19,7 @@ from formulaseed.explanation.contributions import Contributions
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Reason, Rule, Step
+from formulaseed.explanation.model import Attribution, Evidence, Failure, Match, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -37,6 +37,7 @@ from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
+from formulaseed.runtime.table_names import FindReasons
 
 
 @dataclass
@@ -129,8 +130,8 @@ class Explainer:
 
     def find_reasons(
         self, rows: Sequence[Row], context: Mapping[str, Any], parameters: Mapping[str, Any] | None, count: int
-    ) -> list[Reason]:
-        """Return the reasons that the explanation of one restaurant would select; empty if a step fails.
+    ) -> list[dict[str, Any]]:
+        """Return the reasons that the explanation of one restaurant would select, as JSON; empty if a step fails.
 
         `parameters` override the seed's defaults. Raises `DataError` for data that the seed does not allow.
         """
@@ -141,7 +142,7 @@ class Explainer:
         lookups = [match for match in map(record.match, self._verdict_steps) if match is not None]
         finder = AttributionFinder(self.dependencies, self.evaluator, rows, context, parameters, lookups)
         attribution = finder.find(record.rules(self.steps[self.verdict.name]))
-        return attribution.select_reasons(count) if attribution is not None else []
+        return [reason.model_dump() for reason in attribution.select_reasons(count)] if attribution is not None else []
 
     @cached_property
     def _verdict_steps(self) -> list[nodes.Step]:
@@ -192,6 +193,20 @@ class Explainer:
             is_default=step.name in defaults,
             from_defaults=[name for name in taken_uses if name in defaults],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReasons:
+    """The reasons that results have: at most `count`, of the program's verdict. Other processes can get copies."""
+
+    program: nodes.Program
+    count: int
+    parameters: Mapping[str, Any] | None
+
+    def start(self, evaluator: Evaluator) -> FindReasons:
+        """Return a function that maps a restaurant's rows and context, both JSON, to the reasons of its verdict as JSON."""
+        explainer = Explainer(self.program, evaluator)
+        return partial(explainer.find_reasons, parameters=self.parameters, count=self.count)
 
 
 def explain_all(

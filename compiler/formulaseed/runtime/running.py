@@ -18,29 +18,26 @@ from formulaseed.data.results import Extractor, Failures, Provenance, Result, er
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, fail_restaurant
-from formulaseed.runtime.table_names import FindReasons
 from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
+
+_DEFAULTS = RunOptions()
 
 
 def evaluate_lines(
     evaluator: Evaluator,
     lines: Iterable[InputLine],
     failures: Failures,
-    *,
-    trace: bool = False,
-    parameters: Mapping[str, Any] | None = None,
+    options: RunOptions = _DEFAULTS,
     duplicates: Duplicates = "fail",
-    find_reasons: FindReasons | None = None,
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`.
 
-    A restaurant that fails has a result with its error. With `trace`, results also have steps, evidence, quotes and a
-    model's reasons; with `find_reasons`, the reasons of their verdicts. `duplicates` is as for `read_rows`. Raises
-    `DataError` for invalid `parameters`.
+    A restaurant that fails has a result with its error. With a trace, results also have steps, evidence, quotes and a
+    model's reasons; with `find_reasons`, the reasons of their verdicts. Other options but the parameters do not matter.
+    `duplicates` is as for `read_rows`. Raises `DataError` for invalid parameters.
     """
-    options = RunOptions(trace=trace, parameters=parameters, find_reasons=find_reasons)
-    decoder = evaluator.row_decoder() if not trace and find_reasons is None else None
-    for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates, decoder):
+    decoder = evaluator.row_decoder() if not options.trace and options.find_reasons is None else None
+    for restaurant in read_rows(evaluator, lines, failures, options.parameters, duplicates, decoder):
         yield _evaluate(evaluator, restaurant, options, failures)
 
 

@@ -90,6 +90,12 @@ class ScoreOptions:
     since: str | Path | None = None
     """A Parquet file of results with fingerprints; restaurants that have not changed since are not evaluated again."""
 
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The names of the columns after those of errors, without the fingerprint."""
+        names = {"evidence": self.trace, REASONS: self.reasons is not None}
+        return tuple(name for name, is_present in names.items() if is_present)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchColumn:
@@ -211,11 +217,7 @@ def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | 
 
 def _find_name_clashes(options: ScoreOptions, outputs: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield a message for each output that has the name of the key, an error column, a further column or another output."""
-    names = {options.key, *ERROR_COLUMNS}
-    if options.trace:
-        names.add("evidence")
-    if options.reasons is not None:
-        names.add(REASONS)
+    names = {options.key, *ERROR_COLUMNS, *options.details}
     for name, _ in outputs:
         if name in names:
             yield f"`{name}` has the name of another column of the results"

@@ -23,6 +23,7 @@ from formulaseed.explanation.model import Change
 from formulaseed.explanation.text import assign_shades, build_page_blocks, describe_run
 from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.ir import nodes
+from formulaseed.ir.labels import map_labels
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.histogram import Histogram, build_histogram
@@ -158,6 +159,11 @@ class _Overview:
         return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
 
     @cached_property
+    def _titles(self) -> dict[str, str]:
+        """The labels of steps, which headings have in place of names."""
+        return map_labels(self.program)
+
+    @cached_property
     def column(self) -> int:
         """The index in `columns` of the initial column; 0 if there are no columns.
 
@@ -221,9 +227,9 @@ class _Overview:
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
-            step=self.verdict.name,
+            step=self._titles.get(self.verdict.name, self.verdict.name),
             counts=[*self._count_verdicts()],
-            columns=self.columns,
+            columns=[self._titles.get(name, name) for name in self.columns],
             column=self.column,
             histograms=self._build_histograms(),
             failures=[*failures],
@@ -262,7 +268,9 @@ class _Overview:
     def _build_histograms(self) -> list[Histogram | None]:
         """Return the histogram of each column; None for a column in which no restaurant has a number."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
-        return [build_histogram(name, self._numbers.get(name, []), order) for name in self.columns]
+        return [
+            build_histogram(self._titles.get(name, name), self._numbers.get(name, []), order) for name in self.columns
+        ]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:

@@ -93,7 +93,7 @@ def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_ha
     elif chooser.one_in(2):
         field["nullable"] = True
     if may_have_path and chooser.one_in(3):
-        field["path"] = chooser.choose(_PATHS)
+        field["path"] = [*chooser.choose(_PATHS)]  # a caller may change the seed
     return field
 
 

@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 INSTALLED := $(VENV)/.installed
 DEVELOPED := $(VENV)/.developed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
+POLICIES := $(patsubst %/policy.json,%,$(sort $(wildcard tasks/*/policy.json)))
 TESTED := tasks/g1a_v2/seed.json tasks/kitchen_hygiene/seed.json
 REQUESTS := examples/requests.jsonl
 RULES := examples/rules.json
@@ -59,6 +60,9 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/mypy compiler
 	$(BIN)/mypy --strict generated
 	$(BIN)/formulaseed fmt --check $(SEEDS)
+	for folder in $(POLICIES); do \
+	  $(BIN)/formulaseed check $$folder/seed.json --policy $$folder/task.md --baseline $$folder/policy.json || exit 1; \
+	done
 	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE) --check
 	$(BIN)/formulaseed compile --check $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile --check $(TESTED) --tests generated/tests

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Date-night"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "f770c0af01d478b0c9d6fd98050698211cfe41f68f9de2d9d2453dde18362063"
-BODY_SHA256: Final = "88c858bb6ae0032d4ef53999ef958b5feb7af0f380473ce50e4033e911e5cb9b"
+SEED_SHA256: Final = "eca75dd0d57a18e7b2100f81a3e54f549d0c6707988da7154bd32c0f47769711"
+BODY_SHA256: Final = "b73aa46f6c4dabb7946fca421702872d0fef382503d874652868468820292614"
 KEYWORDS: Final[tuple[str, ...]] = (
     "date night", "first date", "a date", "our date", "romantic", "romance", "anniversary", "valentine", "candle",
     "intimate", "cozy", "cozier", "coziest", "boyfriend", "girlfriend", "husband", "wife", "fianc", "proposed",
@@ -63,43 +63,86 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "A date (`is_date`) is a review with any occasion but none."
     # $is_date: evening for two: extraction.occasion != 'none'
+    # policy: "A quiet date (`is_quiet_date`) is a date that was not too loud."
     # $is_quiet_date: evening for two without noise: not extraction.too_loud and $is_date
+    # policy: "A smooth date (`is_smooth_date`) is a quiet date that was neither rushed nor spoiled."
     # $is_smooth_date: evening for two without trouble: $is_quiet_date and not extraction.felt_rushed and extraction.mood != 'spoiled'
+    # policy: "`n_dates` | dates"
     n_dates: int  # evenings for two: count where $is_date
+    # policy: "`n_first_dates`, `n_celebrations` | reviews with that occasion"
+    # policy: "first_date | A first date or one of the first ('our first date', 'met someone for a first date')"
     n_first_dates: int  # first dates: count where extraction.occasion == 'first_date'
+    # policy: "`n_first_dates`, `n_celebrations` | reviews with that occasion"
+    # policy: "celebration | An occasion worth marking ('our anniversary', 'for Valentine', 'he proposed here')"
     n_celebrations: int  # celebrations: count where extraction.occasion == 'celebration'
+    # policy: "`n_romantic`, `n_spoiled` | dates with that mood"
+    # policy: "romantic | Warm, intimate or special ('so romantic', 'cozy and intimate', 'perfect for a date')"
     n_romantic: int  # romantic evenings: count where $is_date and extraction.mood == 'romantic'
+    # policy: "`n_romantic`, `n_spoiled` | dates with that mood"
+    # policy: "spoiled | Something ruined the evening ('ruined our night', 'killed the mood', 'not romantic at all')"
     n_spoiled: int  # spoiled evenings: count where $is_date and extraction.mood == 'spoiled'
+    # policy: "`n_loud` | dates that are not quiet dates"
     n_loud: int  # evenings with too much noise: count where $is_date and not $is_quiet_date
+    # policy: "`n_smooth` | smooth dates"
     n_smooth: int  # evenings without trouble: count where $is_smooth_date
+    # policy: "`n_onlookers` | romantic mood in reviews that are not dates"
     n_onlookers: int  # other guests who found it romantic: count where not $is_date and extraction.mood == 'romantic'
+    # policy: "`n_soft_light` | reviews that praise the light and were not too loud, dates or not"
     # quiet visits with praised lighting: count where extraction.soft_light and not extraction.too_loud
     n_soft_light: int
+    # policy: "`n_return` | dates whose reviewer would return"
     n_return: int  # couples who mean to come back: count where $is_date and extraction.would_return
+    # policy: "`romance_share`, `smooth_share` and `spoiled_share` are `n_romantic`, `n_smooth` and `n_spoiled` divided by the number of
+    # dates; 0 without dates."
     romance_share: float  # share of romantic evenings: n_romantic / n_dates if n_dates > 0 else 0.0
+    # policy: "`romance_share`, `smooth_share` and `spoiled_share` are `n_romantic`, `n_smooth` and `n_spoiled` divided by the number of
+    # dates; 0 without dates."
     smooth_share: float  # share of evenings without trouble: n_smooth / max(n_dates, 1)
+    # policy: "`romance_share`, `smooth_share` and `spoiled_share` are `n_romantic`, `n_smooth` and `n_spoiled` divided by the number of
+    # dates; 0 without dates."
     spoiled_share: float  # share of spoiled evenings: n_spoiled / max(n_dates, 1)
+    # policy: "`confidence` is half the natural logarithm of (`n_dates` + 1), at most 1.0."
     confidence: float  # weight of the evidence: min(1.0, log(n_dates + 1) / 2)
+    # policy: "`mood_points` is (4 x romance share + 2 x smooth share - 5 x spoiled share) x confidence."
     # points for the atmosphere, in points: (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
     mood_points: float
+    # policy: "`setting` names the kind of room."
+    # policy: "Take the first entry of this list, in this order, that occurs in the categories of the restaurant; a fast place stays a
+    # fast place whatever else it is: Fast Food, Food Court or Buffets "counter"; Sports Bars "sports bar"; Wine Bars "wine bar"; Cocktail
+    # Bars "cocktail bar"; Tapas "tapas room"; French "bistro"; Italian "trattoria"; Steakhouses "steakhouse"; Sushi Bars "sushi room";
+    # Coffee & Tea "cafe"; Pubs "pub"."
+    # policy: "Otherwise "restaurant"."
     setting: Setting  # kind of place: lookup of context.categories in 13 keys, substring_first, default 'restaurant'
+    # policy: "`setting_points`: 1.5 for a wine bar, cocktail bar or bistro; 1.0 for a tapas room, trattoria, steakhouse or sushi room;
+    # -2.0 for a counter or sports bar; 0.0 for the rest."
     # points for the kind of place, in points: 1.5 if setting in ['wine bar', 'cocktail bar', 'bistro']; 1.0 if setting in ['tapas room',
     # 'trattoria', 'steakhouse', 'sushi room']; -2.0 if setting in ['counter', 'sports bar']; else 0.0
     setting_points: float
+    # policy: "`nightcap`: 0.5 if both "Bars" and "Nightlife" occur in the categories, so that the evening can go on in the same place
+    # ("Juice Bars" alone does not do), otherwise 0.0."
     # points for a nightcap on the premises, in points: 0.5 if 'Bars' in context.categories and 'Nightlife' in context.categories else 0.0
     nightcap: float
+    # policy: "`ambience_credit`: 0.1 for each `n_soft_light` and each `n_onlookers`, at most 1.0 together."
     # credit for lighting and romance, in points: min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)
     ambience_credit: float
+    # policy: "`return_credit`: 0.2 for each `n_return`, at most 1.0."
     return_credit: float  # credit for couples who come back, in points: min(1.0, 0.2 * n_return)
+    # policy: "`noise_penalty`: 0.5 for each `n_loud`, at most 2.0."
     noise_penalty: float  # penalty for noise, in points: min(2.0, 0.5 * n_loud)
+    # policy: "`raw_score` is 4.0 + mood points + setting points + nightcap + ambience credit + return credit - noise penalty."
     # date score, before limits, in points: 4.0 + mood_points + setting_points + nightcap + ambience_credit + return_credit -
     # noise_penalty
     raw_score: float
+    # policy: "`date_score` is that, kept between 0 and 10, rounded to one decimal."
     date_score: float  # date score, in points: round(clamp(raw_score, 0.0, 10.0), 1)
+    # policy: "`best_for` is "celebrations" if there are celebrations, and at least as many as first dates; else "first dates" if there
+    # are first dates; else "an evening for two" if there are dates; else "no occasion on record"."
     # best occasion: 'celebrations' if n_celebrations > 0 and n_celebrations >= n_first_dates; 'first dates' if n_first_dates > 0; 'an
     # evening for two' if n_dates > 0; else 'no occasion on record'
     best_for: BestFor
+    # policy: "`verdict`: "No Evidence" without dates; "Book It" from a score of 7.5; "Worth a Try" from 5.0; otherwise "Look Elsewhere"."
     # verdict: 'No Evidence' if n_dates == 0; 'Book It' if date_score >= 7.5; 'Worth a Try' if date_score >= 5.0; else 'Look Elsewhere'
     verdict: Verdict
 
@@ -178,12 +221,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     mood_points = (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
     setting: Setting = _substring_first(SETTING_TABLE, context.categories, "restaurant")
     if setting in ("wine bar", "cocktail bar", "bistro"):
+        # because a wine bar, a cocktail bar or a bistro
         setting_points = 1.5
     elif setting in ("tapas room", "trattoria", "steakhouse", "sushi room"):
+        # because a tapas room, a trattoria, a steakhouse or a sushi room
         setting_points = 1.0
     elif setting in ("counter", "sports bar"):
+        # because a counter or a sports bar
         setting_points = -2.0
     else:
+        # because any other kind of place
         setting_points = 0.0
     nightcap = 0.5 if "Bars" in context.categories and "Nightlife" in context.categories else 0.0
     ambience_credit = min(1.0, 0.1 * n_soft_light + 0.1 * n_onlookers)
@@ -193,21 +240,29 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     date_score = round(max(0.0, min(10.0, raw_score)), 1)
     best_for: BestFor
     if n_celebrations > 0 and n_celebrations >= n_first_dates:
+        # because guests celebrated here, at least as often as they had first dates
         best_for = "celebrations"
     elif n_first_dates > 0:
+        # because guests had first dates here
         best_for = "first dates"
     elif n_dates > 0:
+        # because guests spent ordinary evenings for two here
         best_for = "an evening for two"
     else:
+        # because no review tells of an evening for two
         best_for = "no occasion on record"
     verdict: Verdict
     if n_dates == 0:
+        # because no review tells of an evening for two
         verdict = "No Evidence"
     elif date_score >= 7.5:
+        # because the date score is 7.5 or more
         verdict = "Book It"
     elif date_score >= 5.0:
+        # because the date score is at least 5 and under 7.5
         verdict = "Worth a Try"
     else:
+        # because the date score is under 5
         verdict = "Look Elsewhere"
     if sink is not None:
         sink.append(Steps(

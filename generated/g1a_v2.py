@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "ac6ffa50d6e18ec4b4614acedd692770ddb574944a66708cb577f9e6eb5baf6a"
-BODY_SHA256: Final = "f59e266367a06ff452bae4dd482cb960a831bc7946bbd8882101aa9d7e00b320"
+BODY_SHA256: Final = "69635418fe6d7582c5c45af01e598abb421cb87bcfa5c17b6bf58cbc9ef942c0"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 # values of IncidentSeverity: allergic reaction
@@ -241,10 +241,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     adjusted_incident_score = n_mild * mild_weight + n_moderate * moderate_weight + n_severe * severe_weight
     recent_ratio = n_recent / n_total_incidents if n_total_incidents > 0 else 0.0
     if recent_ratio > 0.7:
+        # because more than 70 % of the reactions are recent
         trajectory_multiplier = 1.3
     elif recent_ratio < 0.3 and n_total_incidents > 0:
+        # because under 30 % of the reactions are recent
         trajectory_multiplier = 0.7
     else:
+        # because there are no reactions, or recent and old ones are mixed
         trajectory_multiplier = 1.0
     cuisine_modifier = _substring_first(CUISINE_MODIFIER_TABLE, context.categories, 1.0)
     silence_penalty = cuisine_modifier * 0.5 if n_allergy_reviews == 0 else 0.0
@@ -262,10 +265,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     final_risk_score = max(0.0, min(20.0, raw_risk))
     verdict: Verdict
     if final_risk_score < 4.0:
+        # because the risk score is under 4
         verdict = "Low Risk"
     elif final_risk_score < 8.0:
+        # because the risk score is at least 4 and under 8
         verdict = "High Risk"
     else:
+        # because the risk score is 8 or more
         verdict = "Critical Risk"
     if sink is not None:
         sink.append(Steps(

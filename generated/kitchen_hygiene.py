@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Kitchen-hygiene"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "8c9958213bfb375bf681e194cf86a3e06338ae6ca4b52c2eabe974ad1519ace1"
-BODY_SHA256: Final = "6d7d17f30a654c0b2a72cdc1e0089b774d8cc36bdc3d7e3bf07de80913ec641c"
+SEED_SHA256: Final = "985e7680cc69da37601a057f83214b16da8fd2c2102c9be4ade85a49f3b379f9"
+BODY_SHA256: Final = "8ea89be0c3fa76ebb36d133f6369ec168871bdcf6ce4c45f79d96c3ff47a38b1"
 KEYWORDS: Final[tuple[str, ...]] = (
     "clean", "dirty", "dirtier", "filthy", "filthier", "hygien", "sanitary", "sticky", "roach", "mouse", "mice", "rats",
     "rodent", "bug", "flies", "mold", "hair in", "food poisoning", "sick", "undercooked", "raw chicken", "glove",
@@ -87,44 +87,109 @@ PARAMETERS: Final = Parameters()
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "First decide whether the review can be trusted at all: the usual validity question (valid, spam, adversarial) is asked of
+    # every review, and only valid reviews count anywhere below (`IS_VALID`)."
     # $IS_VALID: trustworthy review: extraction.review_validity == 'valid'
+    # policy: "`IS_ISSUE` | valid, a hygiene issue other than none, witnessed firsthand"
     # $IS_ISSUE: problem seen by the guest: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
+    # policy: "`IS_SERIOUS` | an issue that is handling or pest; all other issues are minor"
     # $IS_SERIOUS: serious problem: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
+    # policy: "`IS_VOUCHED` | a serious issue in a review with at least 3 useful votes"
     # $IS_VOUCHED: serious problem with useful votes: meta.useful >= 3 and $IS_SERIOUS
+    # policy: "`IS_CURRENT` | a serious issue reported in `AS_OF_YEAR` or later, at a restaurant that is still open"
     # $IS_CURRENT: serious problem of this year: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_JUDGED: int  # trustworthy reviews: count where $IS_VALID
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_ISSUES: int  # problems seen by guests: count where $IS_ISSUE
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_MINOR: int  # minor problems: count where $IS_ISSUE and not $IS_SERIOUS
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
+    # policy: "pest | Insects or rodents inside ('saw a cockroach', 'a mouse ran across the floor', 'flies everywhere')"
     N_PEST: int  # sightings of pests: count where $IS_SERIOUS and extraction.hygiene_issue == 'pest'
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_VOUCHED: int  # serious problems with useful votes: count where $IS_VOUCHED
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_CURRENT: int  # serious problems of this year: count where $IS_CURRENT
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     # problems that staff knew of and left: count where $IS_ISSUE and extraction.told_staff and not extraction.staff_fixed
     N_UNRESOLVED: int
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     N_ILL: int  # guests who fell ill: count where $IS_VALID and extraction.illness in ['ill', 'medical']
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
     # suspected illnesses: count where $IS_VALID and extraction.illness == 'suspected' and context.review_count >= 25
     N_SUSPECTED: int
+    # policy: "`N_JUDGED` valid reviews; `N_ISSUES`; `N_MINOR` (issues that are not serious); `N_PEST` (serious issues that are pests);
+    # `N_VOUCHED`; `N_CURRENT`; `N_UNRESOLVED` (issues that staff were told of and did not fix); `N_ILL` (valid reviews with illness ill
+    # or medical); `N_SUSPECTED` (valid reviews with suspected illness, counted only for restaurants with 25 reviews or more in all, since
+    # at a new place a few suspicions can be a campaign); `N_CLEAN` (valid reviews that praise clean…"
+    # policy: "none | No hygiene problem described"
     # praises of cleanliness: count where $IS_VALID and extraction.praised_clean and extraction.hygiene_issue == 'none'
     N_CLEAN: int
+    # policy: "Each serious issue weighs 1.0 in `AS_OF_YEAR`, and 0.2 less for each year before, at least 0.2 and at most 1.0."
+    # policy: "The sum is `SERIOUS_WEIGHT`."
     # serious problems, weighed by age: sum of clamp(1.0 - 0.2 * (param.AS_OF_YEAR - meta.year), 0.2, 1.0) where $IS_SERIOUS
     SERIOUS_WEIGHT: float
+    # policy: "`WORST_CASE` is the worst single issue: 3 for a pest, 2 for handling, 1 for any other, plus 2 if the same review tells of
+    # illness (ill or medical); 0 without issues."
     # worst case, in levels: max of (3 if extraction.hygiene_issue == 'pest' else 2 if extraction.hygiene_issue == 'handling' else 1) + (2
     # if extraction.illness in ['ill', 'medical'] else 0) where $IS_ISSUE, default 0
     WORST_CASE: int
+    # policy: "`LATEST_ISSUE_YEAR` is the year of the latest issue; without issues, 2000 stands in for it, so that a clean restaurant
+    # shows a long time without trouble."
     LATEST_ISSUE_YEAR: int  # year of the latest problem: max of meta.year where $IS_ISSUE, default 2000
+    # policy: "`YEARS_SINCE_ISSUE` is `AS_OF_YEAR` minus that year, never below 0."
     YEARS_SINCE_ISSUE: int  # time since the latest problem, in years: max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)
+    # policy: "`RECENCY_FACTOR` is 1.0 up to 1 year, 0.7 up to 3 years, 0.4 beyond."
     # factor for the age of problems: 1.0 if YEARS_SINCE_ISSUE <= 1; 0.7 if YEARS_SINCE_ISSUE <= 3; else 0.4
     RECENCY_FACTOR: float
+    # policy: "`ISSUE_POINTS`: 9 x `SERIOUS_WEIGHT` + 2 for each vouched issue + 2.5 x `N_MINOR` x `RECENCY_FACTOR`."
     # points for problems, in points: 9 * SERIOUS_WEIGHT + 2 * N_VOUCHED + 2.5 * N_MINOR * RECENCY_FACTOR
     ISSUE_POINTS: float
+    # policy: "`ILLNESS_POINTS`: 6 for each `N_ILL`, 1.5 for each `N_SUSPECTED`."
     ILLNESS_POINTS: float  # points for illness, in points: 6 * N_ILL + 1.5 * N_SUSPECTED
+    # policy: "`RESPONSE_POINTS`: 2 for each unresolved issue, at most 8."
     RESPONSE_POINTS: int  # points for problems left by staff, in points: min(8, 2 * N_UNRESOLVED)
+    # policy: "`CLEAN_CREDIT`: 0.5 for each `N_CLEAN`, at most 10."
     CLEAN_CREDIT: float  # credit for cleanliness, in points: min(10.0, 0.5 * N_CLEAN)
+    # policy: "`ISSUE_PERCENT` is 100 x `N_ISSUES` / `N_JUDGED`, rounded to one decimal, 0 if nothing was judged."
     # share of reviews with a problem, in %: round(100 * N_ISSUES / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
     ISSUE_PERCENT: float
+    # policy: "`RAW_RISK` is issue points + illness points + response points + 2 x `WORST_CASE` - clean credit."
     # hygiene risk, before limits, in points: ISSUE_POINTS + ILLNESS_POINTS + RESPONSE_POINTS + 2 * WORST_CASE - CLEAN_CREDIT
     RAW_RISK: float
+    # policy: "`HYGIENE_RISK` is that, kept between 0 and 100."
     HYGIENE_RISK: float  # hygiene risk, in points: max(0.0, min(100.0, RAW_RISK))
+    # policy: "`NEEDS_VISIT` is true if there is a current serious issue or `HYGIENE_RISK` is 60 or more."
     NEEDS_VISIT: bool  # needs a visit: N_CURRENT > 0 or HYGIENE_RISK >= 60
+    # policy: "`VERDICT`: "Clean Record" under 10, "Minor Concerns" under 30, "Inspect" under 60, else "Inspect Urgently"."
     # verdict: 'Clean Record' if HYGIENE_RISK < 10; 'Minor Concerns' if HYGIENE_RISK < 30; 'Inspect' if HYGIENE_RISK < 60; else 'Inspect
     # Urgently'
     VERDICT: Verdict
@@ -211,10 +276,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
         latest_issue_year = 2000
     years_since_issue = max(0, parameters.AS_OF_YEAR - latest_issue_year)
     if years_since_issue <= 1:
+        # because the latest problem is at most a year old
         recency_factor = 1.0
     elif years_since_issue <= 3:
+        # because the latest problem is two or three years old
         recency_factor = 0.7
     else:
+        # because the latest problem is more than three years old, or there is none
         recency_factor = 0.4
     issue_points = 9 * serious_weight + 2 * n_vouched + 2.5 * n_minor * recency_factor
     illness_points = 6 * n_ill + 1.5 * n_suspected
@@ -226,12 +294,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
     needs_visit = n_current > 0 or hygiene_risk >= 60
     verdict: Verdict
     if hygiene_risk < 10:
+        # because the hygiene risk is under 10
         verdict = "Clean Record"
     elif hygiene_risk < 30:
+        # because the hygiene risk is at least 10 and under 30
         verdict = "Minor Concerns"
     elif hygiene_risk < 60:
+        # because the hygiene risk is at least 30 and under 60
         verdict = "Inspect"
     else:
+        # because the hygiene risk is 60 or more
         verdict = "Inspect Urgently"
     if sink is not None:
         sink.append(Steps(

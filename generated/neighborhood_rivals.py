@@ -10,8 +10,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Neighborhood-rivals"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "6b04ecabab70e3d1ab1be558a6a994d88778722990c089f215a96715703b19a5"
-BODY_SHA256: Final = "80a6a661953fec5a6c538d476fc4b86c4ad114c1da40695906a6277cd0f8b73a"
+SEED_SHA256: Final = "c2c5b5f220b26d0a138d1eb0ae084f5e441926a68ffe12cf886df01126be17dc"
+BODY_SHA256: Final = "cc13eadab3d6a3e46670191445472c208b624ddf1796c19283307e2408099cf1"
 KEYWORDS: Final[tuple[str, ...]] = (
     "better than", "worse than", "best in", "compared to", "comparison", "as good as", "instead of", "prefer",
     "down the street", "next door", "around the corner", "across the street", "neighborhood", "competition",
@@ -60,38 +60,92 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "A compared review (`IS_COMPARED`) has any comparison but none."
     # $IS_COMPARED: comparison with a rival: extraction.comparison != 'none'
+    # policy: "A named one (`IS_NAMED`) is compared and names the rival."
     # $IS_NAMED: comparison with a named rival: $IS_COMPARED and extraction.rival_named != ''
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     N_COMPARED: int  # comparisons: count where $IS_COMPARED
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     N_WON: int  # comparisons won: count where extraction.comparison == 'better'
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     N_LOST: int  # comparisons lost: count where extraction.comparison == 'worse'
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     N_NAMED: int  # comparisons with a named rival: count where $IS_NAMED
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     N_NAMED_LOST: int  # comparisons lost to a named rival: count where $IS_NAMED and extraction.comparison == 'worse'
+    # policy: "`N_COMPARED` and `N_NAMED` count these; `N_WON` counts better, `N_LOST` worse, `N_NAMED_LOST` worse among the named;
+    # `N_SWITCHED` counts reviewers who switched here, unless their comparison is worse."
     # guests who switched here: count where extraction.switched_here and extraction.comparison != 'worse'
     N_SWITCHED: int
+    # policy: "`MARGIN` is `N_WON` minus `N_LOST`."
     MARGIN: int  # comparisons won minus lost: N_WON - N_LOST
+    # policy: "`STANDING` is the first of these that holds:"
+    # policy: ""untested" if the restaurant neither won nor lost a comparison;"
+    # policy: ""ahead" if the margin is 2 or more, or nothing was lost;"
+    # policy: ""behind" if the margin is -2 or less, or nothing was won;"
+    # policy: "otherwise "level"."
     # standing among rivals: 'untested' if not (N_WON > 0 or N_LOST > 0); 'ahead' if MARGIN >= 2 or N_LOST == 0; 'behind' if MARGIN <= -2
     # or N_WON == 0; else 'level'
     STANDING: Standing
+    # policy: "ahead | 12 | 3.0 | Defend the lead"
+    # policy: "level | 0 | 5.0 | Find an edge"
+    # policy: "behind | -12 | 8.0 | Close the gap"
+    # policy: "any other | 0 | 5.0 | Gather more comparisons"
     STANDING_POINTS: int  # points for the standing, in points: lookup of STANDING in 3 keys, exact, default 0
+    # policy: "ahead | 12 | 3.0 | Defend the lead"
+    # policy: "level | 0 | 5.0 | Find an edge"
+    # policy: "behind | -12 | 8.0 | Close the gap"
+    # policy: "any other | 0 | 5.0 | Gather more comparisons"
     ADVICE: Advice  # advice: lookup of STANDING in 3 keys, exact, default 'Gather more comparisons'
+    # policy: "`SWING` sums over compared reviews: 1 for better, -1 for worse, 0 for equal; times 1.5 if the basis is food or price; times
+    # 1.5 again if the rival is named."
     # weighed outcome of all comparisons: sum of (1 if extraction.comparison == 'better' else -1 if extraction.comparison == 'worse' else
     # 0) * (1.5 if extraction.basis in ['food', 'price'] else 1.0) * (1 + 0.5 * int($IS_NAMED)) where $IS_COMPARED
     SWING: float
+    # policy: "`MEAN_SWING` is the sum divided by `N_COMPARED`, 0 without comparisons."
     MEAN_SWING: float  # weighed outcome of a comparison: SWING / N_COMPARED if N_COMPARED > 0 else 0.0
+    # policy: "`EVIDENCE` is 0.4 for each full five compared reviews (`FULL_FIVES`) plus 0.05 for each left over (`LEFT_OVER`), at most
+    # 1.0."
     FULL_FIVES: int  # comparisons in full fives: N_COMPARED // 5
+    # policy: "`EVIDENCE` is 0.4 for each full five compared reviews (`FULL_FIVES`) plus 0.05 for each left over (`LEFT_OVER`), at most
+    # 1.0."
     LEFT_OVER: int  # comparisons beyond full fives: N_COMPARED % 5
+    # policy: "`EVIDENCE` is 0.4 for each full five compared reviews (`FULL_FIVES`) plus 0.05 for each left over (`LEFT_OVER`), at most
+    # 1.0."
     EVIDENCE: float  # weight of the evidence: min(1.0, 0.4 * FULL_FIVES + 0.05 * LEFT_OVER)
+    # policy: "Evidence is thin (`IS_THIN`) with one, two or three compared reviews."
     IS_THIN: bool  # few comparisons: 0 < N_COMPARED <= 3
+    # policy: "`NAMED_LOSS_FACTOR` is 0.85 to the power of `N_NAMED_LOST`, counted up to 6: a rival that guests know by name is a real
+    # one."
     NAMED_LOSS_FACTOR: float  # factor for losses to named rivals: 0.85 ** min(N_NAMED_LOST, 6)
+    # policy: "`SWITCH_CREDIT` is 2 for each reviewer who switched, at most 10."
     SWITCH_CREDIT: int  # credit for guests who switched, in points: min(10, 2 * N_SWITCHED)
+    # policy: "`TRADE_DENSITY` says how crowded the trade is: the highest value among the categories of the restaurant, 1.0 if none is
+    # listed."
+    # policy: "Coffee & Tea 1.6, Pizza 1.5, Sandwiches 1.4, Pubs 1.4, Chinese 1.3, Mexican 1.3, Sushi Bars 1.2, Ethiopian 0.6, Russian
+    # 0.5, Fondue 0.4."
     TRADE_DENSITY: float  # density of the trade: lookup of context.categories in 10 keys, substring_max, default 1.0
+    # policy: "ahead | 12 | 3.0 | Defend the lead"
+    # policy: "level | 0 | 5.0 | Find an edge"
+    # policy: "behind | -12 | 8.0 | Close the gap"
+    # policy: "any other | 0 | 5.0 | Gather more comparisons"
     PRESSURE: float  # pressure for the standing: 3.0 if STANDING == 'ahead'; 8.0 if STANDING == 'behind'; else 5.0
+    # policy: "`CROWDING_POINTS` is trade density times `PRESSURE`."
     CROWDING_POINTS: float  # points for crowding, in points: TRADE_DENSITY * PRESSURE
+    # policy: "`RAW_SCORE` is (55 + 20 x mean swing x evidence + standing points + switch credit) x named loss factor - crowding points."
     # rivalry score, before limits, in points: (55 + 20 * MEAN_SWING * EVIDENCE + STANDING_POINTS + SWITCH_CREDIT) * NAMED_LOSS_FACTOR -
     # CROWDING_POINTS
     RAW_SCORE: float
+    # policy: "`RIVALRY_SCORE` is that, kept between 0 and 100."
     RIVALRY_SCORE: float  # rivalry score, in points: max(0.0, min(100.0, RAW_SCORE))
+    # policy: "`VERDICT` is the first that holds: "No Contest" if the standing is untested; "Early Signals" if the evidence is thin;
+    # "Neighborhood Leader" from a score of 65; "Holding Ground" from 40; otherwise "Losing Ground"."
     # verdict: 'No Contest' if STANDING == 'untested'; 'Early Signals' if IS_THIN; 'Neighborhood Leader' if RIVALRY_SCORE >= 65; 'Holding
     # Ground' if RIVALRY_SCORE >= 40; else 'Losing Ground'
     VERDICT: Verdict
@@ -175,12 +229,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     margin = n_won - n_lost
     standing: Standing
     if not (n_won > 0 or n_lost > 0):
+        # because no comparison was won or lost
         standing = "untested"
     elif margin >= 2 or n_lost == 0:
+        # because at least two more comparisons were won than lost, or none was lost
         standing = "ahead"
     elif margin <= -2 or n_won == 0:
+        # because at least two more comparisons were lost than won, or none was won
         standing = "behind"
     else:
+        # because about as many comparisons were won as lost
         standing = "level"
     standing_points = STANDING_POINTS_TABLE.get(standing, 0)
     advice: Advice = ADVICE_TABLE.get(standing, "Gather more comparisons")
@@ -193,10 +251,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     switch_credit = min(10, 2 * n_switched)
     trade_density = _substring_first(TRADE_DENSITY_TABLE, context.categories, 1.0)
     if standing == "ahead":
+        # because the restaurant is ahead of its rivals
         pressure = 3.0
     elif standing == "behind":
+        # because the restaurant is behind its rivals
         pressure = 8.0
     else:
+        # because the restaurant is level with its rivals, or untested
         pressure = 5.0
     crowding_points = trade_density * pressure
     raw_score = (
@@ -205,14 +266,19 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     rivalry_score = max(0.0, min(100.0, raw_score))
     verdict: Verdict
     if standing == "untested":
+        # because no comparison was won or lost
         verdict = "No Contest"
     elif is_thin:
+        # because there are at most three comparisons
         verdict = "Early Signals"
     elif rivalry_score >= 65:
+        # because the rivalry score is 65 or more
         verdict = "Neighborhood Leader"
     elif rivalry_score >= 40:
+        # because the rivalry score is at least 40 and under 65
         verdict = "Holding Ground"
     else:
+        # because the rivalry score is under 40
         verdict = "Losing Ground"
     if sink is not None:
         sink.append(Steps(

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Staff-service"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "e2e35260e4361d12909c65ed263486aac54df785737cd8b0150dab157ca36c31"
-BODY_SHA256: Final = "b86d1f3be2168bc4c98c3eca8e05b79555b345ae781ef122b41eec1e08b50de3"
+SEED_SHA256: Final = "0ea4f3874cf7d882471f9f2d28b7897e4dd2007857f0ad158d21434b2878bb15"
+BODY_SHA256: Final = "7b267d5d8b2eee0d5256866f207625646722d01020ab374a3e4d74fea21f8970"
 KEYWORDS: Final[tuple[str, ...]] = (
     "service", "staff", "server", "waiter", "waitress", "bartender", "host", "manager", "rude", "friendly",
     "friendlier", "friendliest", "attentive", "attitude", "ignored", "welcom", "helpful",
@@ -68,42 +68,98 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "A review with more than 10 funny votes and at most 2 cool votes is written to entertain (`IS_JOKE`)."
+    # policy: "It counts nowhere below."
     # $IS_JOKE: review that is a joke: meta.funny > 10 and meta.cool <= 2
+    # policy: "A service review (`IS_SERVICE`) describes an attitude other than none and is no joke."
     # $IS_SERVICE: review of the service: extraction.attitude != 'none' and not $IS_JOKE
+    # policy: "A vouched review (`IS_VOUCHED`) is a service review with more than 0 and at most 50 useful votes."
     # $IS_VOUCHED: review of the service with useful votes: meta.useful > 0 and meta.useful <= 50 and $IS_SERVICE
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     N_SERVICE: int  # reviews of the service: count where $IS_SERVICE
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     N_WARM: int  # reviews of warm staff: count where $IS_SERVICE and extraction.attitude == 'warm'
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     N_RUDE: int  # reviews of rude staff: count where $IS_SERVICE and extraction.attitude == 'rude'
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     # reviews of rude staff with useful votes: count where $IS_VOUCHED and extraction.attitude == 'rude'
     N_VOUCHED_RUDE: int
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     # reviews of slow or absent staff: count where not $IS_JOKE and extraction.attentiveness in ['slow', 'absent']
     N_SLOW: int
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     N_UNFIXED: int  # wrong orders left as they were: count where not $IS_JOKE and extraction.order_error == 'unfixed'
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     # wrong orders that a manager put right: count where not $IS_JOKE and extraction.order_error == 'fixed' and
     # extraction.manager_involved
     N_RECOVERED: int
+    # policy: "`N_SERVICE` service reviews; `N_WARM` and `N_RUDE` of them with that attitude; `N_VOUCHED_RUDE` vouched reviews that are
+    # rude; `N_SLOW` reviews with attentiveness slow or absent; `N_UNFIXED` reviews with an unfixed error; `N_RECOVERED` reviews with an
+    # error that was fixed and a manager involved (these three over all reviews but jokes); `N_NAMED_PRAISE` warm service reviews that
+    # name an employee."
     # praises of a named employee: count where $IS_SERVICE and extraction.attitude == 'warm' and extraction.employee_named != ''
     N_NAMED_PRAISE: int
+    # policy: "`NET_ATTITUDE` is (`N_WARM` - `N_RUDE`) / `N_SERVICE`, 0 without service reviews."
     NET_ATTITUDE: float  # warm minus rude, as a share: (N_WARM - N_RUDE) / N_SERVICE if N_SERVICE > 0 else 0.0
+    # policy: "`EVIDENCE` is the square root of `N_SERVICE` divided by 4, at most 1.0: full from 16 reviews."
     EVIDENCE: float  # weight of the evidence: min(1.0, sqrt(N_SERVICE) / 4)
+    # policy: "`LOWEST_STARS` and `HIGHEST_STARS` are the lowest and highest star rating among service reviews, 3 without any."
     LOWEST_STARS: float  # lowest rating, in stars: min of meta.stars where $IS_SERVICE, default 3
+    # policy: "`LOWEST_STARS` and `HIGHEST_STARS` are the lowest and highest star rating among service reviews, 3 without any."
     HIGHEST_STARS: float  # highest rating, in stars: max of meta.stars where $IS_SERVICE, default 3
+    # policy: "`STAR_SPREAD` is their difference."
     STAR_SPREAD: float  # spread of the ratings, in stars: HIGHEST_STARS - LOWEST_STARS
+    # policy: "`STAR_TOTAL` is the sum of the stars of service reviews, `MEAN_STARS` their mean, 3.0 without any."
     STAR_TOTAL: float  # sum of the ratings, in stars: sum of meta.stars where $IS_SERVICE
+    # policy: "`STAR_TOTAL` is the sum of the stars of service reviews, `MEAN_STARS` their mean, 3.0 without any."
     MEAN_STARS: float  # mean rating, in stars: STAR_TOTAL / N_SERVICE if N_SERVICE > 0 else 3.0
+    # policy: "`RATING_GAP` is the distance, in either direction, between that mean and the rating of the restaurant."
     RATING_GAP: float  # distance from the restaurant's rating, in stars: abs(MEAN_STARS - context.stars)
+    # policy: "`REPRESENTATIVE` is 1.0 for a gap up to 0.5, 0.9 up to 1.5, 0.75 beyond: the further the guests who talk about service are
+    # from the rest, the less they speak for all."
     # factor for how typical the reviews are: 1.0 if RATING_GAP <= 0.5; 0.9 if RATING_GAP <= 1.5; else 0.75
     REPRESENTATIVE: float
+    # policy: "`VOICE_WEIGHT` sums over service reviews the natural logarithm of (1 + `user_fans`), fans below 0 taken as 0, counted
+    # positively for warm, negatively for rude and not at all for indifferent."
     # weight of reviewers with fans: sum of (1 if extraction.attitude == 'warm' else -1 if extraction.attitude == 'rude' else 0) * log(1 +
     # max(meta.user_fans, 0)) where $IS_SERVICE
     VOICE_WEIGHT: float
+    # policy: "`VOICE_POINTS` is that, kept between -5 and 5."
     VOICE_POINTS: float  # points for reviewers with fans, in points: max(-5.0, min(5.0, VOICE_WEIGHT))
+    # policy: "`ATTITUDE_POINTS` is 40 x net attitude x evidence x representative."
     ATTITUDE_POINTS: float  # points for the attitude, in points: 40 * NET_ATTITUDE * EVIDENCE * REPRESENTATIVE
+    # policy: "`CREDITS`: 2 for each named praise, at most 10, plus 2 for each recovered error, at most 6."
     CREDITS: int  # credits, in points: min(10, 2 * N_NAMED_PRAISE) + min(6, 2 * N_RECOVERED)
+    # policy: "`DEBITS`: 3 for each vouched rude review, at most 15; 1.5 for each slow review, at most 12; 4 for each unfixed error, at
+    # most 16; and 1.5 x `STAR_SPREAD`."
     # debits, in points: min(15, 3 * N_VOUCHED_RUDE) + min(12, 1.5 * N_SLOW) + min(16, 4 * N_UNFIXED) + 1.5 * STAR_SPREAD
     DEBITS: float
+    # policy: "`SERVICE_SCORE` is 55 + attitude points + voice points + credits - debits, kept between 0 and 100."
     # service score, in points: max(0.0, min(100.0, 55 + ATTITUDE_POINTS + VOICE_POINTS + CREDITS - DEBITS))
     SERVICE_SCORE: float
+    # policy: "`VERDICT`: "Not Rated" without service reviews; "Excellent" from 75; "Reliable" from 50; "Uneven" from 30; otherwise
+    # "Poor"."
     # verdict: 'Not Rated' if N_SERVICE == 0; 'Excellent' if SERVICE_SCORE >= 75; 'Reliable' if SERVICE_SCORE >= 50; 'Uneven' if
     # SERVICE_SCORE >= 30; else 'Poor'
     VERDICT: Verdict
@@ -191,10 +247,13 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     mean_stars = star_total / n_service if n_service > 0 else 3.0
     rating_gap = abs(mean_stars - context.stars)
     if rating_gap <= 0.5:
+        # because the reviews are within half a star of the restaurant's rating
         representative = 1.0
     elif rating_gap <= 1.5:
+        # because the reviews are within 1.5 stars of the restaurant's rating
         representative = 0.9
     else:
+        # because the reviews are more than 1.5 stars from the restaurant's rating
         representative = 0.75
     voice_points = max(-5.0, min(5.0, voice_weight))
     attitude_points = 40 * net_attitude * evidence * representative
@@ -203,14 +262,19 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     service_score = max(0.0, min(100.0, 55 + attitude_points + voice_points + credits - debits))
     verdict: Verdict
     if n_service == 0:
+        # because no review is about the service
         verdict = "Not Rated"
     elif service_score >= 75:
+        # because the service score is 75 or more
         verdict = "Excellent"
     elif service_score >= 50:
+        # because the service score is at least 50 and under 75
         verdict = "Reliable"
     elif service_score >= 30:
+        # because the service score is at least 30 and under 50
         verdict = "Uneven"
     else:
+        # because the service score is under 30
         verdict = "Poor"
     if sink is not None:
         sink.append(Steps(

@@ -11,8 +11,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Value-for-money"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "4edbc0222456bf0530bd6fb13e2360b48d1b6ac7a5d01182b21b8a4b4c63072c"
-BODY_SHA256: Final = "6ecf18f3f72cc17169e3599a9b3c35beba5d09a15b8f9ec992c4ed014af59154"
+SEED_SHA256: Final = "8b2aa2ee7eb4c327e46e8dd15d948e5b67ff8318cd1301947482a830669b0194"
+BODY_SHA256: Final = "e6803c6e69562483898209c491e2bd44c94008eba64e5e771ade44cb666203dc"
 KEYWORDS: Final[tuple[str, ...]] = (
     "price", "pricing", "$", "dollar", "cheap", "expensive", "affordable", "value", "worth", "portion", "bargain",
     "good deal", "great deal", "money", "rip off", "ripoff", "rip-off",
@@ -62,43 +62,76 @@ class Context(NamedTuple):
 class Steps(NamedTuple):
     """The value of every step, in the seed's order."""
 
+    # policy: "Price talk (`IS_PRICE_TALK`) is a review with any price view but none."
     # $IS_PRICE_TALK: opinion on prices: extraction.price_view != 'none'
+    # policy: "A priced review (`IS_PRICED`) states an amount above 0 and up to 500 dollars; more than that is a party or a slip of the
+    # pen."
     # $IS_PRICED: review that states an amount: extraction.amount_per_person > 0 and extraction.amount_per_person <= 500
+    # policy: "`N_JUDGED` | reviews that are price talk"
     N_JUDGED: int  # opinions on prices: count where $IS_PRICE_TALK
+    # policy: "`N_FAVORABLE`, `N_OVERPRICED` | price view bargain or fair; price view overpriced"
     # opinions that the price is fair or better: count where extraction.price_view in ['bargain', 'fair']
     N_FAVORABLE: int
+    # policy: "`N_FAVORABLE`, `N_OVERPRICED` | price view bargain or fair; price view overpriced"
     N_OVERPRICED: int  # opinions that it is overpriced: count where extraction.price_view == 'overpriced'
+    # policy: "`N_HIDDEN` | reviews that tell of hidden charges"
     N_HIDDEN: int  # reviews of hidden charges: count where extraction.hidden_charges
+    # policy: "`N_AGAIN` | price talk whose reviewer would pay again"
     N_AGAIN: int  # guests who would pay again: count where $IS_PRICE_TALK and extraction.would_pay_again
+    # policy: "`N_PRICED`, `SPEND_TOTAL` | priced reviews, and the sum of their amounts"
     N_PRICED: int  # reviews that state an amount: count where $IS_PRICED
+    # policy: "`N_PRICED`, `SPEND_TOTAL` | priced reviews, and the sum of their amounts"
     SPEND_TOTAL: float  # sum of the amounts, in dollars: sum of extraction.amount_per_person where $IS_PRICED
+    # policy: "`AVERAGE_SPEND` | the total divided by the number of priced reviews, rounded to cents, 0 if there are none"
     # average amount per person, in dollars: round(SPEND_TOTAL / N_PRICED, 2) if N_PRICED > 0 else 0.0
     AVERAGE_SPEND: float
+    # policy: "`HIGHEST_SPEND` | the highest amount in a priced review, 0 if there are none"
     # highest amount per person, in dollars: max of extraction.amount_per_person where $IS_PRICED, default 0
     HIGHEST_SPEND: float
+    # policy: "`CITY_BASELINE` is what a meal costs on average in the city, by the exact name of the city: Philadelphia 24.0, New Orleans
+    # 26.0, Nashville 25.0, Tampa 22.0, Tucson 18.0, Indianapolis 19.0, Saint Louis or St. Louis 20.0, Reno 21.0, Santa Barbara 32.0; any
+    # other city 22.0."
     CITY_BASELINE: float  # usual amount in the city, in dollars: lookup of context.city in 10 keys, exact, default 22.0
+    # policy: "`SPEND_GAP` is the average spend minus the baseline, 0 without priced reviews."
     # amount above the city's usual, in dollars: AVERAGE_SPEND - CITY_BASELINE if N_PRICED > 0 else 0.0
     SPEND_GAP: float
+    # policy: "`GAP_STEPS` counts it in steps of five dollars, rounded down, between -4 and 4; a restaurant below its baseline gets
+    # negative steps."
     GAP_STEPS: int  # amount above the usual, in steps of 5 dollars, in steps: clamp(floor(SPEND_GAP / 5), -4, 4)
+    # policy: "`IS_SPLURGE` is true if the highest spend is more than twice the baseline."
     IS_SPLURGE: bool  # a place to splurge: HIGHEST_SPEND > 2 * CITY_BASELINE
+    # policy: "`PLEASURE_POINTS`: over price talk, 2 for each review of 4 stars or more, 1 for a generous portion, -1 for a small one."
     # points for pleasure, in points: sum of int(meta.stars >= 4) * 2 + (1 if extraction.portion == 'generous' else -1 if
     # extraction.portion == 'small' else 0) where $IS_PRICE_TALK
     PLEASURE_POINTS: int
+    # policy: "`PRICE_POINTS`: over price talk, 2 for bargain, 1 for fair, -1 for pricey, -3 for overpriced, each multiplied by 1 + 0.5 x
+    # the natural logarithm of (1 + useful votes)."
+    # policy: "Useful votes below 0 count as 0."
     # points for prices, in points: sum of (2 if extraction.price_view == 'bargain' else 1 if extraction.price_view == 'fair' else -1 if
     # extraction.price_view == 'pricey' else -3) * (1 + 0.5 * log(1 + max(meta.useful, 0))) where $IS_PRICE_TALK
     PRICE_POINTS: float
+    # policy: "`POINTS_PER_REVIEW` is the sum of both divided by `N_JUDGED`, 0 if nothing was judged."
     # points per opinion, in points: (PLEASURE_POINTS + PRICE_POINTS) / N_JUDGED if N_JUDGED > 0 else 0.0
     POINTS_PER_REVIEW: float
+    # policy: "`EVIDENCE_STEPS` is one for each group of four judged reviews, a started group included."
     EVIDENCE_STEPS: int  # opinions in fours: ceil(N_JUDGED / 4)
+    # policy: "`CONFIDENCE` is 0.25 for each step, at most 1.0."
     CONFIDENCE: float  # weight of the evidence: min(1.0, 0.25 * EVIDENCE_STEPS)
+    # policy: "`HIDDEN_PENALTY` is 5 for each review with hidden charges, at most 15."
     HIDDEN_PENALTY: int  # penalty for hidden charges, in points: min(15, 5 * N_HIDDEN)
+    # policy: "`FAVORABLE_PERCENT` is 100 x `N_FAVORABLE` / `N_JUDGED`, rounded to one decimal, 0 if nothing was judged."
     # share of favorable opinions, in %: round(100 * N_FAVORABLE / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
     FAVORABLE_PERCENT: float
+    # policy: "`AGAIN_CREDIT` is 10 x `N_AGAIN` / `N_JUDGED`, 0 if nothing was judged."
     # credit for guests who would pay again, in points: 10 * N_AGAIN / N_JUDGED if N_JUDGED > 0 else 0.0
     AGAIN_CREDIT: float
+    # policy: "`RAW_SCORE` is 50 + 10 x points per review x confidence + again credit - 3 x gap steps - hidden penalty."
     # value score, before limits, in points: 50 + 10 * POINTS_PER_REVIEW * CONFIDENCE + AGAIN_CREDIT - 3 * GAP_STEPS - HIDDEN_PENALTY
     RAW_SCORE: float
+    # policy: "`VALUE_SCORE` is that, kept between 0 and 100, rounded to one decimal."
     VALUE_SCORE: float  # value score, in points: round(clamp(RAW_SCORE, 0.0, 100.0), 1)
+    # policy: "`VERDICT`: "Not Rated" if nothing was judged; "Great Value" from a score of 70; "Fair Value" from 45; otherwise "Poor
+    # Value"."
     # verdict: 'Not Rated' if N_JUDGED == 0; 'Great Value' if VALUE_SCORE >= 70; 'Fair Value' if VALUE_SCORE >= 45; else 'Poor Value'
     VERDICT: Verdict
 
@@ -188,12 +221,16 @@ def _compute(rows: Sequence[RowTuple], context: Context, sink: list[Steps] | Non
     value_score = round(max(0.0, min(100.0, raw_score)), 1)
     verdict: Verdict
     if n_judged == 0:
+        # because no review has an opinion on prices
         verdict = "Not Rated"
     elif value_score >= 70:
+        # because the value score is 70 or more
         verdict = "Great Value"
     elif value_score >= 45:
+        # because the value score is at least 45 and under 70
         verdict = "Fair Value"
     else:
+        # because the value score is under 45
         verdict = "Poor Value"
     if sink is not None:
         sink.append(Steps(

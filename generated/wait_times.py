@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
 SEED_SHA256: Final = "f55a8a71e89cb251e20503c8a442949c11797805b9ba5e7487633cb8ae71b975"
-BODY_SHA256: Final = "f5e7d6d6388666bb208f11cad5620c4331f6c45e56ebce052a6bfc35d4a5ea51"
+BODY_SHA256: Final = "6abf705a42cae56aad12b4f0222c61a98fd22f9a1b3ae0316a7791d38bbb16f9"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -220,32 +220,44 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
     outcome_points = n_walked_out * walkout_weight - n_compensated * compensation_credit
     delay_rate = (minute_points + outcome_points) / n_waits if n_waits > 0 else 0.0
     if n_long > 0 and n_recent_long == 0:
+        # because there were long waits, none of them recently
         trend_factor = 0.75
     elif 2 * n_recent_long > n_long:
+        # because more than half of the long waits are recent
         trend_factor = 1.25
     else:
+        # because there were no long waits, or half of them or more are old
         trend_factor = 1.0
     staffing_points = min(10, 2 * n_understaffed)
     bottleneck: Bottleneck
     if n_food > n_table and n_food >= n_bill:
+        # because guests waited for food or drinks at least as often as for anything else
         bottleneck = "kitchen"
     elif n_table > 0 and n_table >= n_bill:
+        # because guests waited for a table at least as often as for anything else
         bottleneck = "seating"
     elif n_bill > 0:
+        # because guests waited for the bill more often than for anything else
         bottleneck = "payment"
     else:
+        # because no review tells what guests waited for
         bottleneck = "none"
     wait_score = max(0.0, min(100.0, 15 * delay_rate * trend_factor + 0.3 * average_wait + staffing_points))
     verdict: Verdict
     if n_waits < parameters.MIN_REVIEWS:
+        # because too few reviews tell of a wait
         verdict = "Too Few Reviews"
     elif wait_score < 20:
+        # because the wait score is under 20
         verdict = "Quick"
     elif wait_score < 45:
+        # because the wait score is at least 20 and under 45
         verdict = "Acceptable"
     elif wait_score < 70:
+        # because the wait score is at least 45 and under 70
         verdict = "Slow"
     else:
+        # because the wait score is 70 or more
         verdict = "Very Slow"
     if sink is not None:
         sink.append(Steps(

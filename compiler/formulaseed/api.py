@@ -122,6 +122,7 @@ def score(
     engine: Literal["duckdb", "python"] = "duckdb",
     parameters: Mapping[str, Any] | None = None,
     trace: bool = False,
+    reasons: int | None = None,
     duplicates: Duplicates = "fail",
     fingerprint: bool = False,
     since: str | Path | None = None,
@@ -130,7 +131,8 @@ def score(
 
     The result is a `pyarrow.Table`. Tables are paths or patterns of Parquet, JSON Lines or CSV files, Arrow tables or
     readers, pandas or polars frames, or DuckDB relations. The engine `python` takes nested rows only, as JSON Lines or
-    as objects, and no `contexts`. With `trace` results have every step's value, and the rows behind each aggregate.
+    as objects, and no `contexts`. With `trace` results have every step's value, and the rows behind each aggregate; with
+    `reasons` at most that many reasons of the verdict, as `Attribution.select_reasons` returns them.
     Restaurants that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate
     review, unless `duplicates` is `"first"`: then the first counts. With `fingerprint` results have a column by which
     `since`, a Parquet file of such results, spares the evaluation of restaurants that have not changed; only the engine
@@ -140,13 +142,17 @@ def score(
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
     from formulaseed.data.scored import build_table, merge_batches
+    from formulaseed.explanation.explainer import VerdictReasons
     from formulaseed.runtime.scoring import score_lines, score_tables
     from formulaseed.runtime.tables import ScoreOptions
 
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
     evaluator = load_evaluator(loaded)
-    options = ScoreOptions(parameters, trace=trace, duplicates=duplicates, fingerprint=fingerprint, since=since)
+    source = None if reasons is None else VerdictReasons(loaded.program, reasons, parameters)
+    options = ScoreOptions(
+        parameters, trace=trace, duplicates=duplicates, reasons=source, fingerprint=fingerprint, since=since
+    )
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: merge_batches(results.batches, results.schema)

@@ -310,7 +310,7 @@ def test_json_is_plain() -> None:
 def test_a_long_part_is_folded_in_markdown() -> None:
     """What a reviewer needs is before the fold: the counts, the names, the matrix."""
     short, _, long = diff(OLD, change_threshold(), ROWS).markdown.partition("<details>")
-    assert "`VERDICT` changes for 1 of 14 restaurants." in short
+    assert "verdict changes for 1 of 14 restaurants." in short
     assert "May change values: `MODERATE_WEIGHT`, `VERDICT`." in short
     assert "+ 6 * (1.3 - 0.3 * TRUST_SCORE)" in long
 

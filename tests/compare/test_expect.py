@@ -294,6 +294,17 @@ def test_diff_marks_what_breaks_an_expectation() -> None:
     assert library.diff(SEED, SEED, LINES, expected=lines).json["data"]["broken"] == {}
 
 
+def test_a_broken_expectation_fails_a_build(tmp_path: Path) -> None:
+    """`--fail-on expected` exits with 1 where one breaks, and with 0 where verdicts move that nobody expects."""
+    seed = write_json(tmp_path / "seed.json", tiny_seed())
+    rows = write_lines(tmp_path / "rows.jsonl", GOOD, MIXED)
+    diff = ("diff", seed, seed, "--rows", rows, "--param-new", "LEAST=3", "--fail-on", "expected")
+    for name, status in (("good", 1), ("mixed", 0)):  # the other one has never been good
+        lines = write_lines(tmp_path / "expected.jsonl", expected(name, VERDICT="good"))
+        command(*diff, "--expected", lines).expect(status)
+    command(*diff).expect(2, "--fail-on expected needs expected outputs: --expected FILE")
+
+
 def test_a_restaurant_that_fails_with_the_new_seed_breaks_its_expectations() -> None:
     unguarded = tiny_seed()
     unguarded["compute"][3]["expr"] = "N_GOOD / (N - 2)"

@@ -19,6 +19,7 @@ from formulaseed.errors import ArgumentError
 from formulaseed.extractors import Anthropic, Recorded
 from formulaseed.extractors.registry import EXTRACTORS, import_options
 from formulaseed.runtime import extracting
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.testing import contexts, parameters, rows, seeds
 from helpers import EXAMPLES, TASKS, Outcome, read_lines, tiny_row, tiny_rows, tiny_seed, write_json, write_lines
@@ -262,7 +263,7 @@ def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> N
     ran = formulaseed.run(seed, lines, parameters=values, trace=trace, **options)
     assert len(ran) == len(lines)
     rows_, failures = open_lines(formulaseed.extract(seed, lines, with_text=trace, **options), "rows"), Failures()
-    again = evaluate_lines(load_evaluator(seed), rows_, failures, trace=trace, parameters=values or None)
+    again = evaluate_lines(load_evaluator(seed), rows_, failures, RunOptions(trace=trace, parameters=values or None))
     has_rows = [line for line in ran if "error" not in line or line["error"]["step"] is not None]
     assert [json.dumps(result.to_json()) for result in again] == [json.dumps(line) for line in has_rows]
     assert len(failures.lines) == sum("error" in line for line in has_rows)

@@ -15,6 +15,7 @@ from formulaseed.data.records import RestaurantRows
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 from formulaseed.testing import rows, seeds
@@ -296,7 +297,7 @@ def test_results_are_those_of_the_module(trace: bool, monkeypatch: pytest.Monkey
 
     def evaluate() -> list[str]:
         lines = read_lines(str(EXAMPLES / "rows-g1a_v2.jsonl"))
-        return [result.to_line() for result in evaluate_lines(evaluator, lines, Failures(), trace=trace)]
+        return [result.to_line() for result in evaluate_lines(evaluator, lines, Failures(), RunOptions(trace=trace))]
 
     results = evaluate()
     assert sum(restaurant is not None for restaurant in decoded) == (0 if trace else len(results) - 1)

@@ -79,9 +79,9 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
 @click.option(
     "--fail-on",
     "checks",
-    type=click.Choice(["verdicts", "outputs", "extraction"]),
+    type=click.Choice(["verdicts", "outputs", "extraction", "expected"]),
     multiple=True,
-    help="Exit with 1 where a verdict, an output or what is extracted changes.",
+    help="Exit with 1 where a verdict, an output or what is extracted changes, or an expectation breaks.",
 )
 @_form_option
 def diff(
@@ -105,6 +105,8 @@ def diff(
     changed. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by line. Exit status 1 where
     --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
     """
+    if "expected" in checks and expected is None:
+        raise click.UsageError("--fail-on expected needs expected outputs: --expected FILE")
     if are_results(old) or are_results(new):
         if not are_results(old) or not are_results(new):
             raise click.UsageError("OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)")

@@ -144,6 +144,7 @@ def make_job(
     quiet: bool,
     with_text: bool,
     trace: bool = False,
+    reason_count: int | None = None,
     params: tuple[str, ...] = (),
     **extractor_values: Any,
 ) -> Job:
@@ -161,7 +162,10 @@ def make_job(
         extractor_choice.require()
     loaded = load(seed, allow_edited=allow_edited)
     parameters = parameters_of(loaded.evaluator, params)
-    options = RunOptions(on_error, trace, limit, parameters, loaded.program.review_handling)
+    reasons = loaded.make_reasons(reason_count, parameters)
+    find_reasons = None if reasons is None else reasons.start(loaded.evaluator)
+    handling = loaded.program.review_handling
+    options = RunOptions(on_error, trace, limit, parameters, handling, find_reasons=find_reasons)
     if (contexts is None) == (restaurants is None) or (restaurants is None) != (reviews is None):
         raise click.UsageError("pass --contexts FILE, or --restaurants FILE and --reviews FILE")
     source = ReviewSource(loaded.evaluator, contexts or restaurants or "", reviews, options, duplicates)

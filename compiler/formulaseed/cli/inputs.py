@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import describe_missing_seed, load_module
 
 if TYPE_CHECKING:
+    from formulaseed.explanation.explainer import VerdictReasons
     from formulaseed.llm.prices import Prices
 
 
@@ -40,6 +42,14 @@ class Loaded:
     def program(self) -> nodes.Program:
         """The seed's program. Raises `UsageError` for a module whose seed is not available."""
         return self.known_seed.program
+
+    def make_reasons(self, count: int | None, parameters: Mapping[str, Any] | None) -> VerdictReasons | None:
+        """Return the reasons for results, at most `count`; None if that is None. Raises `UsageError` as `program` does."""
+        if count is None:
+            return None
+        from formulaseed.explanation.explainer import VerdictReasons
+
+        return VerdictReasons(self.program, count, parameters)
 
 
 def load(path: str, *, strict: bool = False, allow_edited: bool = False) -> Loaded:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -20,10 +20,11 @@ from formulaseed.cli.output import Progress, is_terminal, say, show
 from formulaseed.cli.table import results_table
 from formulaseed.data.files import text_writer
 from formulaseed.data.results import Failures, Provenance, Result, write_line
-from formulaseed.data.tabular import column_names, csv_line, result_cells
+from formulaseed.data.tabular import column_names, csv_line, json_cell, result_cells
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import FormulaSeedError
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import RunOptions
 
 Format = Literal["table", "jsonl", "csv", "parquet"]
 _FORMATS: tuple[Format, ...] = ("table", "jsonl", "csv", "parquet")
@@ -33,15 +34,19 @@ ROWS_SUFFIXES: dict[str, Literal["jsonl", "parquet"]] = {**_JSON_LINES_SUFFIXES,
 _SUFFIXES: dict[str, Format] = {**_JSON_LINES_SUFFIXES, ".csv": "csv", ".parquet": "parquet"}
 
 _Write = Callable[[Result], None]
-_Parameters = Mapping[str, Any] | None
+MAX_REASONS = 4  # as many as a letter to the owner holds
 
-
+reasons_option = click.option(
+    "--reasons", "reason_count", type=click.IntRange(1, MAX_REASONS), metavar="N",
+    help=f"Add the N largest parts of the score that speak against a restaurant, with their reviews; at most {MAX_REASONS}.",
+)  # fmt: skip
 result_options = add_options(
         click.option("--out", default="-", help="Where to write results; standard output by default."),
         click.option("--format", "form", type=click.Choice(_FORMATS),
                      help="How to write results: a table on a terminal, as --out ends (.csv, .parquet), or JSON Lines."),
         click.option("--sort", metavar="NAME", help="Sort by an output: the largest first, strings by the alphabet."),
         click.option("--trace", is_flag=True, help="Add every step's value, and the reviews behind each aggregate."),
+        reasons_option,
 )  # fmt: skip
 """Add the options for the output of results to a command; `Results.choose` takes their values."""
 
@@ -72,22 +77,24 @@ class Results:
     sort: str | None
     evaluator: Evaluator
     provenance: Provenance
+    has_reasons: bool
 
     @classmethod
     def choose(
-        cls, out: str, form: Format | None, sort: str | None, trace: bool, evaluator: Evaluator, parameters: _Parameters
+        cls, out: str, form: Format | None, sort: str | None, evaluator: Evaluator, options: RunOptions
     ) -> Results:
         """Choose the format: `form`, else by the suffix of `out`, else a table on a terminal, JSON Lines elsewhere.
 
         Raises `UsageError` if the format cannot hold the outputs or the trace, or `sort` is no output, before any work;
-        `UnreadableError` for Parquet if pyarrow is not installed. With `trace` the format must be JSON Lines.
+        `UnreadableError` for Parquet if pyarrow is not installed. With a trace the format must be JSON Lines; no table has
+        reasons.
         """
+        has_reasons = options.find_reasons is not None
         form = form or format_of(out, _SUFFIXES)
         if form is None:
             is_on_screen = out == "-" and is_terminal(sys.stdout)
-            form = "table" if is_on_screen and not trace else "jsonl"
-        if trace and form != "jsonl":
-            raise click.UsageError(f"--trace goes with --format jsonl: no {form} holds the steps and their reviews")
+            form = "table" if is_on_screen and not (options.trace or has_reasons) else "jsonl"
+        _check_details(form, options)
         if form == "parquet":
             require_parquet(out)
         if sort is not None and sort not in evaluator.output:
@@ -95,10 +102,10 @@ class Results:
             raise click.UsageError(f"--sort takes an output, and there is no `{sort}`; {help}")
         if form in ("csv", "parquet"):
             try:
-                column_names(evaluator.output)
+                column_names(evaluator.output, has_reasons)
             except FormulaSeedError as error:
                 raise click.UsageError(str(error)) from None
-        return cls(out, form, sort, evaluator, evaluator.provenance(parameters))
+        return cls(out, form, sort, evaluator, evaluator.provenance(options.parameters), has_reasons)
 
     def make_fit(self, result: Result, failures: Failures) -> Result:
         """Return the result if the format can hold it, otherwise as a failed result, which is added to `failures`.
@@ -136,13 +143,21 @@ class Results:
         if self.form == "jsonl":
             yield lambda result: write_line(file, result)
         elif self.form == "csv":
-            file.write(csv_line(column_names(outputs)))
-            yield lambda result: cast(None, file.write(csv_line(result_cells(result, outputs))))
+            file.write(csv_line(column_names(outputs, self.has_reasons)))
+
+            def write_csv_line(result: Result) -> None:
+                """Write a result as a line; its reasons are JSON."""
+                reasons = [None if result.reasons is None else json_cell(result.reasons)] if self.has_reasons else []
+                file.write(csv_line([*result_cells(result, outputs), *reasons]))
+
+            yield write_csv_line
         elif self.form == "parquet":
             from formulaseed.data.parquet import parquet_writer
 
             types = self.evaluator.output_types()
-            with parquet_writer(file.buffer, types, self.evaluator.task_name, self.provenance) as write:
+            with parquet_writer(
+                file.buffer, types, self.evaluator.task_name, self.provenance, self.has_reasons
+            ) as write:
                 yield write
         else:
             rows: list[Result] = []
@@ -175,6 +190,18 @@ class Results:
         if left_out:
             names = ", ".join(left_out)
             say(f"not shown, as {width} columns are too few: {names}; --format csv or jsonl has them", err=True)
+
+
+def _check_details(form: Format, options: RunOptions) -> None:
+    """Raise `UsageError` if the format cannot hold a trace or reasons that results will have, or if they have both."""
+    if options.trace and options.find_reasons is not None:
+        raise click.UsageError(
+            "--trace and --reasons both write `reasons`, a model's and the verdict's: pass one of them"
+        )
+    if options.trace and form != "jsonl":
+        raise click.UsageError(f"--trace goes with --format jsonl: no {form} holds the steps and their reviews")
+    if options.find_reasons is not None and form == "table":
+        raise click.UsageError("--reasons goes with --format jsonl, csv or parquet: no table holds the reasons")
 
 
 def _measure_terminal(file: Any) -> int | None:

@@ -15,6 +15,7 @@ from formulaseed.cli.results import Format, Results, result_options
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import Failures, Result, ResultCounts
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.running import run as run_restaurants
 from formulaseed.source.printing import number_of
@@ -35,6 +36,7 @@ def run(
     form: Format | None,
     sort: str | None,
     trace: bool,
+    reason_count: int | None,
     rows_out: str | None,
     with_text: bool,
     **options: Any,
@@ -48,9 +50,16 @@ def run(
     rows_form = choose_rows_format(rows_out or "-", None, "--rows-out", "")
     if with_text and rows_out is None and options["extractions_out"] is None:
         raise click.UsageError("--with-text goes with --extractions-out or --rows-out")
-    job = make_job(seed, {"--out": out, "--rows-out": rows_out}, with_text=with_text, trace=trace, **options)
+    job = make_job(
+        seed,
+        {"--out": out, "--rows-out": rows_out},
+        with_text=with_text,
+        trace=trace,
+        reason_count=reason_count,
+        **options,
+    )
     source = job.source
-    destination = Results.choose(out, form, sort, trace, source.evaluator, source.options.parameters)
+    destination = Results.choose(out, form, sort, source.evaluator, source.options)
 
     with start_job(job) as running, job.open_rows(rows_out, rows_form, running.failures) as write_row:
         restaurants = source.read_restaurants(running.failures)
@@ -76,6 +85,7 @@ def evaluate(
     form: Format | None,
     sort: str | None,
     trace: bool,
+    reason_count: int | None,
     strict: bool,
     allow_edited: bool,
     duplicates: Duplicates,
@@ -85,13 +95,17 @@ def evaluate(
 
     Exit status 3 where some restaurants failed: they are listed, and the others are written.
     """
-    evaluator = load(seed, strict=strict, allow_edited=allow_edited).evaluator
+    loaded = load(seed, strict=strict, allow_edited=allow_edited)
+    evaluator = loaded.evaluator
     parameters = parameters_of(evaluator, params)
-    destination = Results.choose(out, form, sort, trace, evaluator, parameters)
+    reasons = loaded.make_reasons(reason_count, parameters)
+    find_reasons = None if reasons is None else reasons.start(evaluator)
+    options = RunOptions(trace=trace, parameters=parameters, find_reasons=find_reasons)
+    destination = Results.choose(out, form, sort, evaluator, options)
     lines = read_lines(rows, "rows")
     counts = ResultCounts()
     with report_failures() as failures, show_progress("restaurant", quiet=True) as progress:
-        results = evaluate_lines(evaluator, lines, failures, trace=trace, parameters=parameters, duplicates=duplicates)
+        results = evaluate_lines(evaluator, lines, failures, options, duplicates)
         _write_results(results, destination, (rows,), failures, progress, counts)
     for line in counts.lines():
         say(line, err=True)

@@ -12,6 +12,7 @@ import click
 from formulaseed.cli.inputs import Loaded, load, parameters_of
 from formulaseed.cli.options import duplicates_option, param_option
 from formulaseed.cli.output import Progress, finish, is_terminal, report_failures, say, show_progress
+from formulaseed.cli.results import reasons_option
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
@@ -48,6 +49,7 @@ from formulaseed.source.printing import number_of
 @click.option("--order-by", metavar="COLUMN", help="The column that orders the rows of a restaurant [default: position,"
               " else review_id].")  # fmt: skip
 @click.option("--trace", is_flag=True, help="Add every step's value, and the rows behind each aggregate.")
+@reasons_option
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="How many processes evaluate.")
 @click.option(
     "--memory", metavar="SIZE", help="How much memory DuckDB may use, such as 4GB; the rest goes to the disk."
@@ -66,6 +68,7 @@ def score(
     strict: bool,
     order_by: str | None,
     engine: str,
+    reason_count: int | None,
     **engine_options: Any,
 ) -> None:
     """Score whole tables: a row for each relevant review, and a context for each restaurant.
@@ -77,7 +80,8 @@ def score(
         refuse_input(out, rows, contexts, engine_options["database"])
     loaded = load(seed)
     parameters = parameters_of(loaded.evaluator, params)
-    options = ScoreOptions(parameters, order=order_by, **engine_options)
+    reasons = loaded.make_reasons(reason_count, parameters)
+    options = ScoreOptions(parameters, order=order_by, reasons=reasons, **engine_options)
     if engine == "python":
         _score_lines(loaded, rows, contexts, out, options)
     if engine == "spark":
@@ -110,6 +114,8 @@ def _score_on_spark(
         raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
     if options.fingerprint or options.since is not None:
         raise click.UsageError("--fingerprint and --since are for DuckDB; Spark scores all restaurants")
+    if options.reasons is not None:
+        raise click.UsageError("--reasons is for DuckDB and python; Spark finds no reasons")
     session = spark.open_session()
     try:
         row_table = spark.read(session, rows)
@@ -133,10 +139,12 @@ def _score_lines(loaded: Loaded, rows: str, contexts: str | None, out: str, opti
     Raises `UsageError` if `contexts` is not None, and for options that are for engines only; `UnreadableError` for
     Parquet if pyarrow is not installed. Failures are also listed on standard error.
     """
-    supported = ScoreOptions(options.parameters, trace=options.trace, duplicates=options.duplicates)
+    supported = ScoreOptions(
+        options.parameters, trace=options.trace, duplicates=options.duplicates, reasons=options.reasons
+    )
     if contexts is not None or options != supported:
         raise click.UsageError(
-            "--engine python reads nested rows alone: pass --rows, --param, --trace and --duplicates"
+            "--engine python reads nested rows alone: pass --rows, --param, --trace, --reasons and --duplicates"
         )
     with report_failures() as failures:
         lines = score_lines(loaded.known_seed, loaded.evaluator, rows, failures, options)

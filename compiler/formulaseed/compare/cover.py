@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeGuard
 
-from formulaseed.compare.definitions import cut_expression
+from formulaseed.compare.definitions import cut_expression, format_name
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
@@ -22,6 +22,7 @@ from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation, Observer, prepare_evaluation
+from formulaseed.ir.labels import map_labels
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
@@ -69,16 +70,16 @@ class CoverageItem:
         """Return the item as a JSON object of `--format json`, as docs/analysis.md describes it."""
         return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.place}
 
-    def build_cells(self) -> tuple[str, ...]:
-        """Return the kind, name and text as cells of a table."""
-        return self.kind, InlineCode(self.name), InlineCode(self.text)
+    def build_cells(self, labels: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the kind, the name or the label of a step, and the text as cells of a table."""
+        return self.kind, format_name(self.name, labels), InlineCode(self.text)
 
 
 @dataclass(frozen=True)
 class Coverage(RenderedDocument):
     """The parts of a seed in the order of the file, each with the number of times that restaurants reached it.
 
-    `failures` names the restaurants that could not be evaluated to the end.
+    `failures` names the restaurants that could not be evaluated to the end. `labels` are those of steps.
     """
 
     seed: str
@@ -86,6 +87,7 @@ class Coverage(RenderedDocument):
     restaurants: int
     reviews: int
     failures: Failures = field(default_factory=Failures)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -124,11 +126,11 @@ class Coverage(RenderedDocument):
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
-        missed = [(*item.build_cells(), InlineCode(item.place)) for item in self.items if not item.count]
+        missed = [(*item.build_cells(self.labels), InlineCode(item.place)) for item in self.items if not item.count]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)
-        reached = [(*item.build_cells(), f"{item.count:,}") for item in self.items if item.count]
+        reached = [(*item.build_cells(self.labels), f"{item.count:,}") for item in self.items if item.count]
         if reached:
             yield Heading("Reached", 3)
             yield Table(("part", "name", "what", "times"), reached)
@@ -185,7 +187,7 @@ def measure_coverage(
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.locate(error))
     items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
-    return Coverage(seed.document.source.name, items, restaurants, reviews, failures)
+    return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program))
 
 
 def _count_values(

@@ -10,6 +10,7 @@ from formulaseed.language import typed
 from formulaseed.language.printer import expression_text, literal_text, short_text
 from formulaseed.language.typed import Expr, SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.pages.blocks import InlineCode
 
 _MAX_PRINTED_LENGTH = 2_000  # printing a longer expression to the end would take long, and its text is cut anyway
 _STEP_KINDS = (SymbolKind.STEP, SymbolKind.FILTER)
@@ -104,3 +105,8 @@ def cut_expression(expression: Expr, max_length: int) -> str:
     """Return an expression as text of at most `max_length` characters; a cut text ends with `…`."""
     text = short_text(expression, _MAX_PRINTED_LENGTH)
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+
+
+def format_name(name: str, labels: Mapping[str, str], suffix: str = "") -> str:
+    """Return the label of a step, followed by `suffix`; in place of a label that is not in `labels` the name, as code."""
+    return f"{labels[name]}{suffix}" if name in labels else InlineCode(f"{name}{suffix}")

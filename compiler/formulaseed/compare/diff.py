@@ -31,7 +31,7 @@ from formulaseed.pages.markdown import as_markdown
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
 
-Check = Literal["verdicts", "outputs", "extraction"]
+Check = Literal["verdicts", "outputs", "extraction", "expected"]
 """A value of `--fail-on`."""
 ParameterValues = Mapping[str, Value] | None
 _COUNT_WORDS: dict[Category, str] = {
@@ -87,9 +87,10 @@ class Difference(RenderedDocument):
         """Return whether the aspect `check` has changed; `--fail-on` fails if it has.
 
         `verdicts`: a restaurant has another verdict, or fails with one seed only. `outputs`: an output has another name or
-        type, or another value for a restaurant. `extraction`: reviews are asked something else.
+        type, or another value for a restaurant. `extraction`: reviews are asked something else. `expected`: a restaurant has
+        an expected output with the old seed only.
         """
-        if check != "verdicts" and self.changes.select(check):
+        if check in ("outputs", "extraction") and self.changes.select(check):
             return True
         return self.outcomes is not None and self.outcomes.has_changed(check)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from formulaseed.compare.definitions import format_name
 from formulaseed.compare.effects import RestaurantChange
 from formulaseed.compare.pairing import Pairing, Verdicts, build_matrix_table, compute_change, format_verdict_cell
 from formulaseed.data.results import Failures
@@ -61,8 +62,9 @@ class Outcomes:
         return sum(count for (old, new), count in self.matrix.items() if old != new)
 
     def has_changed(self, check: str) -> bool:
-        """Return whether a verdict has changed, or for the check `outputs` any output; never for another check."""
-        return self.flip_count > 0 if check == "verdicts" else check == "outputs" and bool(self.changes)
+        """Return whether `verdicts`, `outputs` or `expected` outputs have changed, as `check` says; False for another check."""
+        findings = {"verdicts": self.flip_count, "outputs": self.changes, "expected": self.broken}
+        return bool(findings.get(check))
 
     def count_failures(self, side: int) -> int:
         """Return how many restaurants fail with the old seed (`side` 0) or with the new one (1)."""
@@ -123,7 +125,10 @@ class Outcomes:
         if self.pairing.verdict is None:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
-            yield sentence(InlineCode(self.pairing.verdict), f" changes for {self.flip_count:,} of {total}{note}.")
+            yield sentence(
+                format_name(self.pairing.verdict, self.pairing.labels),
+                f" changes for {self.flip_count:,} of {total}{note}.",
+            )
             yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
         if self.gone or self.new:
             yield sentence(
@@ -143,11 +148,11 @@ class Outcomes:
         pairs = [change.outputs[output] for change in self.changes if output in change.changed]
         changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
         if not changes:  # one value of each pair is null
-            return InlineCode(output), str(len(pairs)), "-", "-", "-"
+            return format_name(output, self.pairing.labels), str(len(pairs)), "-", "-", "-"
         rise = max(changes)
         fall = min(changes)
         return (
-            InlineCode(output),
+            format_name(output, self.pairing.labels),
             str(len(pairs)),
             format_change(sum(changes) / len(changes)),
             format_change(rise) if rise > 0 else "-",
@@ -184,7 +189,7 @@ class Outcomes:
         if self.pairing.verdict is not None:
             columns += ["verdict before", "verdict after"]
         if score is not None:
-            columns += [InlineCode(f"{score} {name}") for name in ("before", "after", "change")]
+            columns += [format_name(score, self.pairing.labels, f" {name}") for name in ("before", "after", "change")]
         if self.broken is not None:
             columns.append("breaks")
         rows = []
@@ -196,12 +201,15 @@ class Outcomes:
                 row += _build_score_cells(change, score)
             if self.broken is not None:
                 row.append(InlineCode(", ".join(self.broken.get(change.business_id, ()))))
-            rows.append([*row, InlineCode(change.diverges_at)] if has_steps else row)
+            rows.append([*row, format_name(change.diverges_at, self.pairing.labels)] if has_steps else row)
         if has_steps:
             columns.append("first step that differs")
         yield Table(columns, rows, is_sortable=True)
         if has_steps:
-            steps = [(InlineCode(step), f"{count:,}") for step, count in self.count_divergences().most_common()]
+            steps = [
+                (format_name(step, self.pairing.labels), f"{count:,}")
+                for step, count in self.count_divergences().most_common()
+            ]
             yield Table(("first step that differs", "restaurants"), steps)
 
 

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from formulaseed.errors import DataError
 from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.ir.dependencies import find_symbols
+from formulaseed.ir.labels import map_labels
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import InlineCode, Table
@@ -39,6 +40,8 @@ class Pairing:
     possible_verdicts: tuple[str, ...]
     numeric_outputs: tuple[str, ...]
     uses: Mapping[str, tuple[Symbol, ...]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of the new program's steps."""
 
 
 def pair_programs(
@@ -58,11 +61,12 @@ def pair_programs(
         output = new_names[output]
     verdict = _choose_verdict(new, outputs, output)
     numeric_outputs = rank_numeric_outputs(new, outputs, verdict, output)
+    labels = map_labels(new)
     if verdict is None:
-        return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new))
+        return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new), labels)
     old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
     possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
-    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new))
+    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new), labels)
 
 
 def _choose_verdict(new: nodes.Program, outputs: Collection[str], output: str | None) -> nodes.Step | None:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
+from formulaseed.compare.definitions import format_name
 from formulaseed.compare.effects import Variant
 from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
 from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
@@ -23,6 +24,7 @@ from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, analyse_text, load_seed
 from formulaseed.errors import DataError, SeedError
 from formulaseed.explanation.verdict import choose_verdict
+from formulaseed.ir.labels import map_labels
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
 from formulaseed.pages.document import RenderedDocument
@@ -107,6 +109,8 @@ class Sensitivity(RenderedDocument):
     by: float
     verdict: str | None
     score: str | None
+    labels: Mapping[str, str]
+    """The labels of steps."""
     restaurants: int
     expected: int
     """The number of restaurants with expected outputs."""
@@ -150,7 +154,7 @@ class Sensitivity(RenderedDocument):
             yield sentence(*lead, f"{rest}; no output is a verdict.")
         else:
             flipping = sum(number.flip_count > 0 for number in effective)
-            yield sentence(*lead, f"{flipping} flip ", InlineCode(self.verdict), f", {rest}.")
+            yield sentence(*lead, f"{flipping} flip ", format_name(self.verdict, self.labels), f", {rest}.")
         if effective:
             more = f", the first {_MAX_RANKED} of {len(effective)}" if len(effective) > _MAX_RANKED else ""
             yield Heading(f"Ranked{more}", 3)
@@ -168,10 +172,10 @@ class Sensitivity(RenderedDocument):
         if has_failures:
             columns.append("fail")
         if self.score is not None:
-            columns.append(InlineCode(f"{self.score} moves by"))
+            columns.append(format_name(self.score, self.labels, " moves by"))
         rows = []
         for number in numbers:
-            row = [repr(number.value), InlineCode(number.step), InlineCode(number.enclosing_text)]
+            row = [repr(number.value), format_name(number.step, self.labels), InlineCode(number.enclosing_text)]
             for variant in (number.down, number.up):
                 row += ["-", "-"] if variant is None else [repr(variant.value), f"{variant.flip_count:,}"]
             if self.expected:
@@ -267,6 +271,7 @@ def rank_numbers(
         by=by,
         verdict=baseline.verdict,
         score=score,
+        labels=map_labels(seed.program),
         restaurants=len(baseline.restaurants),
         expected=len(expectations),
         numbers=tuple(numbers),

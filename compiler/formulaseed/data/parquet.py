@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO, get_args
 
 from formulaseed.data.results import AnswerSource, Failures, Provenance, Result
+from formulaseed.data.scored import reasons_type
 from formulaseed.data.tabular import DETAILS, IDENTITY, column_names, result_cells
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.ir import nodes
@@ -90,13 +91,13 @@ def _encode_value(value: Any) -> str | float:
 
 @contextmanager
 def parquet_writer(
-    file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance
+    file: BinaryIO, outputs: Mapping[str, type], task: str, provenance: Provenance, has_reasons: bool = False
 ) -> Iterator[Callable[[Result], None]]:
     """Open a Parquet writer of results in `file`, and provide a function that adds a result.
 
     The rest and the footer are written on exit, also after an exception: the file is then valid, with the results so
-    far. `file` stays open. `outputs` are the seed's outputs with their types. Results must have passed
-    `fail_if_oversized`. Raises `FormulaSeedError` for an output that is called like another column.
+    far. `file` stays open. `outputs` are the seed's outputs with their types; `has_reasons` adds the column `reasons`.
+    Results must have passed `fail_if_oversized`. Raises `FormulaSeedError` for an output that is called like another column.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -106,7 +107,8 @@ def parquet_writer(
     record = provenance.to_json()
     common = {"task": task, **{name: record[name] for name in ("seed_sha256", "seed_version", "parameters")}}
     metadata = {"formulaseed": json.dumps(common, ensure_ascii=False)}
-    schema = pa.schema([(name, kinds[types[name]]) for name in column_names([*outputs])], metadata)
+    columns = {name: kinds[kind] for name, kind in types.items()} | {"reasons": reasons_type()}
+    schema = pa.schema([(name, columns[name]) for name in column_names([*outputs], has_reasons)], metadata)
     rows: list[Sequence[Any]] = []
 
     def flush() -> None:
@@ -118,7 +120,7 @@ def parquet_writer(
 
     def write(result: Result) -> None:
         """Add a result; write a row group when enough are pending."""
-        rows.append(result_cells(result, outputs))
+        rows.append([*result_cells(result, outputs), *([result.reasons] if has_reasons else ())])
         if len(rows) == _GROUP_ROWS:
             flush()
 
@@ -139,7 +141,8 @@ def fail_if_oversized(result: Result, failures: Failures) -> Result:
         if isinstance(value, int) and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
             message = "its value has more than the 64 bits of a Parquet column: write JSON Lines or CSV"
             failures.add(result.business_id, f"{name}: overflow: {message}")
-            return replace(result, output=None, error={"step": name, "kind": "overflow", "message": message})
+            error: dict[str, str | None] = {"step": name, "kind": "overflow", "message": message}
+            return replace(result, output=None, reasons=None, error=error)
     return result
 
 

@@ -112,7 +112,7 @@ class Result:
     error: dict[str, str | None] | None = None
     quotes: Mapping[str, Mapping[str, Any]] | None = None
     """The quotes by review and field, like `reasons`; None if the extractor gave none."""
-    reasons: Mapping[str, Mapping[str, Any]] | None = None
+    reasons: Mapping[str, Mapping[str, Any]] | list[dict[str, Any]] | None = None  # a model's, or a list: the verdict's
     run: Provenance | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from formulaseed.data.files import open_replacement
-from formulaseed.data.tabular import csv_line
+from formulaseed.data.tabular import csv_line, json_cell
 from formulaseed.errors import UnreadableError
 
 _GROUP_LINES = 100_000
@@ -61,13 +61,22 @@ def build_table(names: Sequence[str], kinds: Mapping[str, str], values: Iterable
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
     texts = pa.map_(pa.string(), pa.list_(pa.string()))
+    details = {"evidence": texts, "reasons": reasons_type()}
     schema = pa.schema(
-        [(name, texts if name == "evidence" else types.get(kinds.get(name, ""), pa.string())) for name in names],
-        metadata,
+        [(name, details.get(name) or types.get(kinds.get(name, ""), pa.string())) for name in names], metadata
     )
     columns = list(zip(*values, strict=True)) or [()] * len(names)
     arrays = [_build_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def reasons_type() -> Any:
+    """Return the Arrow type of the column with the reasons of verdicts."""
+    import pyarrow as pa
+
+    text = pa.string()
+    members = {"code": text, "label": text, "change": pa.float64(), "reviews": pa.list_(text), "source": text}
+    return pa.list_(pa.struct(members))
 
 
 def merge_batches(batches: Iterable[Any], schema: Any) -> Any:
@@ -152,11 +161,12 @@ def _read_lines(batches: Iterable[Any], names: Sequence[str]) -> Iterator[Sequen
 
 
 def _format_csv_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield the lines of a CSV file, without the evidence, which does not fit into a cell."""
+    """Yield the lines of a CSV file: reasons as JSON, and no evidence, which does not fit into a cell."""
     columns = [index for index, name in enumerate(names) if name != "evidence"]
     yield csv_line([names[index] for index in columns])
     for line in values:
-        yield csv_line([line[index] for index in columns])
+        cells = (line[index] for index in columns)
+        yield csv_line([json_cell(cell) if isinstance(cell, list) else cell for cell in cells])
 
 
 def _format_json_lines(names: Sequence[str], values: Iterable[Sequence[Any]]) -> Iterator[str]:

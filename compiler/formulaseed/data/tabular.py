@@ -33,12 +33,16 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 _IDENTIFIER = re.compile("[A-Za-z0-9_-]+")
 
 
-def column_names(outputs: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns. Raises `FormulaSeedError` for an output that is called like another column."""
+def column_names(outputs: Sequence[str], has_reasons: bool = False) -> tuple[str, ...]:
+    """Return the names of the columns; the last one is `reasons` if `has_reasons` is true.
+
+    Raises `FormulaSeedError` for an output that is called like another column.
+    """
+    names = (*IDENTITY, *outputs, *DETAILS, *(("reasons",) if has_reasons else ()))
     for name in outputs:
-        if name in IDENTITY or name in DETAILS:
+        if names.count(name) > 1:
             raise FormulaSeedError(f"the output `{name}` has the name of a column of every table: write JSON Lines")
-    return (*IDENTITY, *outputs, *DETAILS)
+    return names
 
 
 def result_cells(result: Result, outputs: Iterable[str]) -> list[Cell]:
@@ -55,8 +59,15 @@ def result_cells(result: Result, outputs: Iterable[str]) -> list[Cell]:
         cells += [reviews.total, reviews.relevant, reviews.extracted, reviews.failed, reviews.sampled]
     if run is None:
         return cells + [None] * 7
-    cells += [run.seed_sha256, run.seed_version, _json(run.parameters), run.extractor, run.prompt_sha256, run.edited]
-    return [*cells, None if run.sample is None else _json(run.sample)]
+    cells += [
+        run.seed_sha256,
+        run.seed_version,
+        json_cell(run.parameters),
+        run.extractor,
+        run.prompt_sha256,
+        run.edited,
+    ]
+    return [*cells, None if run.sample is None else json_cell(run.sample)]
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
@@ -88,5 +99,6 @@ def _format_csv_cell(value: Cell) -> str:
     return repr(value)
 
 
-def _json(value: object) -> str:
+def json_cell(value: object) -> str:
+    """Return a value that is no cell, such as an object, as JSON."""
     return json.dumps(value, ensure_ascii=False)

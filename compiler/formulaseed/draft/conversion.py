@@ -137,7 +137,7 @@ class _Conversion:
 
     def declaration(self, kind: str, part: Part) -> Part:
         """Return the JSON of a field, an input or a parameter; a parameter has no name, since it is the value of a key."""
-        declaration = {**_read_words(part, "label"), "type": part["type"]}
+        declaration = {**_read_words(part, "label", "unit"), "type": part["type"]}
         declaration |= _drop_empty({key: part.get(key) for key in ("path", "nullable")})
         declaration |= _drop_empty({"description": one_line(part["description"])})
         declaration |= {key: part[key][0] for key in ("minimum", "maximum") if part.get(key)} | self.sources(part)
@@ -154,7 +154,7 @@ class _Conversion:
     def step(self, part: Part) -> Part:
         """Return the JSON of a step, without the keys that are empty and not required."""
         operation = OPERATIONS[part["op"]]
-        step: Part = {"name": part["name"], **_read_words(part, "label"), "op": part["op"]}
+        step: Part = {"name": part["name"], **_read_words(part, "label", "unit"), "op": part["op"]}
         for key in operation.keys:
             # an answer writes a field as a formula; `field` is preferred if the operation has both keys
             if key.name == "field" and _DOTTED.fullmatch(part["expr"]):
@@ -163,6 +163,8 @@ class _Conversion:
                 is_needed = key.required or (key.name == "where" and bool(operation.any_of) and not part["expr"])
                 if part[key.name] or is_needed:
                     step |= self.value(f"step {part['name']}", key, part)
+        if part.get("adverse", "none") != "none":
+            step["adverse"] = part["adverse"]
         return {**step, **self.sources(part)}
 
     def value(self, step: str, key: Key, part: Part) -> Part:
@@ -206,9 +208,9 @@ class _Conversion:
         return {subject: tests.get("is", tests) for subject, tests in where.items() if tests}
 
 
-def _read_words(part: Part, key: str) -> Part:
-    """Return the words for people under `key` as an entry of a seed, on one line; an empty object if there are none."""
-    return _drop_empty({key: one_line(part.get(key, ""))})
+def _read_words(part: Part, *keys: str) -> Part:
+    """Return the words for people under `keys` as entries of a seed, each on one line; those that are empty are left out."""
+    return _drop_empty({key: one_line(part.get(key, "")) for key in keys})
 
 
 def _drop_empty(section: Part) -> Part:

@@ -62,6 +62,7 @@ def system_prompt(stage: Stage) -> str:
         comparisons=" ".join(f"`{symbol}`" for symbol in COMPARISONS),
         tests=", ".join(f"`{test}`" for test in wire.TESTS),
         label_characters=limits.LABEL_CHARACTERS,
+        unit_characters=limits.UNIT_CHARACTERS,
         because_characters=limits.BECAUSE_CHARACTERS,
         operations=[
             {"name": spec.name, "takes": ", ".join(f"`{key}`" for key in wire.step_keys(spec)), "doc": spec.doc}

@@ -21,7 +21,7 @@ from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
 from formulaseed.seed.read.steps import MATCH_MODES
-from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.seed.read.words import ADVERSE, WORD_KEYS
 from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 
 Json = Any
@@ -66,6 +66,14 @@ _BOUND = _reference("bound")
 _BOUNDS = {"minimum": _BOUND, "maximum": _BOUND}
 _TYPE = _enum(*FIELD_TYPES)
 _ONE_LITERAL = _describe(_list(_LITERAL), "One value, or empty")
+_WORDS = {"label": _TEXT, "unit": _TEXT}
+_NUMBER_WORDS: dict[str, dict[str, Schema]] = {
+    "define_filter": {},
+    "count": {},
+    "expr": {"unit": _TEXT, "adverse": _enum(*ADVERSE, "none")},
+}
+"""The words about its number that a step has in an answer, by the operation; any other step has a `unit`. A larger schema may be
+refused."""
 _BY_KIND: dict[str, Schema] = {
     "conditions": _WHERE,
     "condition formula": _describe(_TEXT, "A condition as a formula, beside those of `where`, or empty"),
@@ -91,7 +99,10 @@ def step_schema() -> Schema:
         values = {name: schemas[name] for name in step_keys(operation)}
         alternatives.setdefault(json.dumps(values), (values, []))[1].append(operation_name)
     pairs = alternatives.values()
-    steps = [_object(name=_TEXT, label=_TEXT, op=_enum(*names), **values, sources=_SOURCES) for values, names in pairs]
+    steps = []
+    for values, names in pairs:
+        words = _NUMBER_WORDS.get(names[0], {"unit": _TEXT})
+        steps.append(_object(name=_TEXT, label=_TEXT, op=_enum(*names), **values, **words, sources=_SOURCES))
     return {"anyOf": steps}
 
 
@@ -127,7 +138,7 @@ _DEFINITIONS: dict[str, Schema] = {
     "loss": _object(name=_TEXT, why=_TEXT),
     "field": _object(
         name=_TEXT,
-        label=_TEXT,
+        **_WORDS,
         type=_TYPE,
         description=_TEXT,
         values=_VALUES,
@@ -138,7 +149,7 @@ _DEFINITIONS: dict[str, Schema] = {
     "input": _object(
         of=_enum("meta", "context"),
         name=_TEXT,
-        label=_TEXT,
+        **_WORDS,
         type=_TYPE,
         values=_VALUES,
         path=_describe(_TEXTS, "Keys to it in the business object, or empty"),
@@ -148,7 +159,7 @@ _DEFINITIONS: dict[str, Schema] = {
     ),
     "parameter": _object(
         name=_TEXT,
-        label=_TEXT,
+        **_WORDS,
         type=_enum(*SCALARS),
         default=_LITERAL,
         **_BOUNDS,
@@ -315,7 +326,7 @@ def _convert_schema(schema: Schema) -> CoreSchema:
         case {"type": "object", "properties": properties}:
             # where no schema is enforced, an answer without words for people is still usable
             fields = {
-                name: core_schema.typed_dict_field(_convert_schema(value), required=name not in WORD_KEYS)
+                name: core_schema.typed_dict_field(_convert_schema(value), required=name not in (*WORD_KEYS, "adverse"))
                 for name, value in properties.items()
             }
             return core_schema.typed_dict_schema(fields, extra_behavior="forbid", strict=True)

@@ -24,6 +24,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.pages.values import format_plain, is_number
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import read_used_context
 from formulaseed.runtime.typed_rows import ParsedRows
 from formulaseed.source.printing import number_of
 
@@ -71,6 +72,8 @@ class AttributionFinder:
         try:
             self._positions = self.evaluator.positions(self.parsed, self.context, self.parameters)
             values = self.evaluator.trace(self.parsed, self.context, self.parameters)
+            # a nested value would come back where its field is set to null
+            self._facts = read_used_context(self.evaluator, self.dependencies.program, self.context)
             players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
             changes, base = self._compute_changes(players)
         except (DataError, EvaluationError):
@@ -143,11 +146,11 @@ class AttributionFinder:
                 labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
         fields = {declared.name: declared for declared in self.dependencies.program.context}
         for symbol in used:
-            if symbol.kind is not SymbolKind.CONTEXT or self.context.get(symbol.name) in (None, ""):
+            if symbol.kind is not SymbolKind.CONTEXT or self._facts.get(symbol.name) in (None, ""):
                 continue
             declared = fields[symbol.name]
             neutral: Value = None
-            label = labels.get(symbol.name, f"{label_of(declared)}: {format_plain(self.context[symbol.name])}")
+            label = labels.get(symbol.name, f"{label_of(declared)}: {format_plain(self._facts[symbol.name])}")
             if symbol.name in labels and declared.ty.base is Base.STRING:
                 neutral = ""
             elif not declared.ty.nullable:
@@ -189,7 +192,7 @@ class AttributionFinder:
     def _evaluate(self, left_out: Sequence[_Player]) -> float:
         """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
         places = {place for player in left_out for place in player.places}
-        context = {**self.context, **{name: value for player in left_out for name, value in player.neutral.items()}}
+        context = {**self._facts, **{name: value for player in left_out for name, value in player.neutral.items()}}
         number = self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")

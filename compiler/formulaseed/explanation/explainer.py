@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from formulaseed.data.results import Failures, error_record
@@ -38,6 +38,7 @@ from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
+from formulaseed.runtime.table_names import FindReasons
 
 
 @dataclass
@@ -89,9 +90,8 @@ class Explainer:
         """Return the explanation of one restaurant, with the changes that would lead to another verdict.
 
         The added reviews that it proposes are taken from `observed`. `run` becomes its provenance; `parameters` override
-        the seed's defaults. Raises `DataError` for data that the
-        seed does not allow. If a step fails, the explanation is about that step: `error` is set, and there is no
-        verdict.
+        the seed's defaults. Raises `DataError` for data that the seed does not allow. If a step fails, the explanation
+        is about that step: `error` is set, and there is no verdict.
         """
         parsed = self.evaluator.parse_rows(rows)  # its messages name the row and the review, unlike the interpreter's
         self.evaluator.check(parsed, context)
@@ -140,6 +140,28 @@ class Explainer:
             run=dict(run),
         )
 
+    def find_reasons(
+        self, rows: Sequence[Row], context: Mapping[str, Any], parameters: Mapping[str, Any] | None, count: int
+    ) -> list[dict[str, Any]]:
+        """Return the reasons that the explanation of one restaurant would select, as JSON; empty if a step fails.
+
+        `parameters` override the seed's defaults. Raises `DataError` for data that the seed does not allow.
+        """
+        parsed = self.evaluator.parse_rows(rows)
+        evaluation = prepare_sharing_evaluation(self.program, rows, parsed, context, parameters)
+        if self._evaluate(evaluation) is not None:
+            return []
+        record = EvaluationRecord(self.steps, evaluation, self.names)
+        lookups = [match for match in map(record.match, self._verdict_steps) if match is not None]
+        finder = AttributionFinder(self.dependencies, self.evaluator, rows, parsed, context, parameters, lookups)
+        attribution = finder.find(*record.follow_rules(self.steps[self.verdict.name]))
+        return [reason.model_dump() for reason in attribution.select_reasons(count)] if attribution is not None else []
+
+    @cached_property
+    def _verdict_steps(self) -> list[nodes.Step]:
+        """The step of the verdict and all steps that it depends on."""
+        return [*find_dependencies(self.hoisted.program, self.steps[self.verdict.name])]
+
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
         """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.
 
@@ -184,6 +206,20 @@ class Explainer:
             is_default=step.name in defaults,
             from_defaults=[name for name in taken_uses if name in defaults],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictReasons:
+    """The reasons that results have: at most `count`, of the program's verdict. Other processes can get copies."""
+
+    program: nodes.Program
+    count: int
+    parameters: Mapping[str, Any] | None
+
+    def start(self, evaluator: Evaluator) -> FindReasons:
+        """Return a function that maps a restaurant's rows and context, both JSON, to the reasons of its verdict as JSON."""
+        explainer = Explainer(self.program, evaluator)
+        return partial(explainer.find_reasons, parameters=self.parameters, count=self.count)
 
 
 def explain_all(

@@ -222,6 +222,16 @@ class AttributionPart(_Part):
     fields: list[str] = Field(description="The fields of the restaurant.")
 
 
+class Reason(_Part):
+    """A part that speaks against a restaurant, for a letter or a table."""
+
+    code: str = Field(description="The code of the part.")
+    label: str = Field(description="The part in words.")
+    change: float = Field(description="What it adds to the number.")
+    reviews: list[str] = Field(description="The ids of its reviews.")
+    source: Literal["reviews", "facts"] = Field(description="Reviews, or facts of the restaurant.")
+
+
 class Attribution(_Part):
     """The number that the verdict compares, as the sum of a base and of parts."""
 
@@ -236,15 +246,17 @@ class Attribution(_Part):
     uncounted: int = Field(description="How many reviews meet no condition of a step over reviews, and are in no part.")
     parts: list[AttributionPart] = Field(description="Its parts, those that change it most first, the limits last.")
 
+    def select_reasons(self, count: int = 4) -> list[Reason]:
+        """Return at most `count` parts that speak against the restaurant, those that change the number most first.
 
-class Reason(_Part):
-    """A part that speaks against a restaurant, for a letter or a table."""
-
-    code: str = Field(description="The code of the part.")
-    label: str = Field(description="The part in words.")
-    change: float = Field(description="What it adds to the number.")
-    reviews: list[str] = Field(description="The ids of its reviews.")
-    source: Literal["reviews", "facts"] = Field(description="Reviews, or facts of the restaurant.")
+        Without `adverse` in the seed these are the largest parts in both directions. Limits of the number are none.
+        """
+        direction = {"higher": 1, "lower": -1, None: 0}[self.adverse]
+        return [
+            Reason(code=part.code, label=part.label, change=part.change, reviews=part.reviews, source=part.source)
+            for part in self.parts
+            if part.source != "limit" and part.change * direction >= 0
+        ][:count]
 
 
 class Failure(_Part):
@@ -283,18 +295,8 @@ class ExplanationData(_Part):
     run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
 
     def select_reasons(self, count: int = 4) -> list[Reason]:
-        """Return at most `count` parts that speak against the restaurant, those that change the number most first.
-
-        Without `adverse` in the seed these are the largest parts in both directions. Limits of the number are none.
-        """
-        if self.attribution is None:
-            return []
-        direction = {"higher": 1, "lower": -1, None: 0}[self.attribution.adverse]
-        return [
-            Reason(code=part.code, label=part.label, change=part.change, reviews=part.reviews, source=part.source)
-            for part in self.attribution.parts
-            if part.source != "limit" and part.change * direction >= 0
-        ][:count]
+        """Return the reasons that `Attribution.select_reasons` returns; empty without an attribution."""
+        return [] if self.attribution is None else self.attribution.select_reasons(count)
 
     @property
     def not_found(self) -> list[Value]:

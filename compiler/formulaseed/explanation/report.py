@@ -24,7 +24,7 @@ from formulaseed.explanation.text import build_page_blocks, describe_run
 from formulaseed.explanation.verdict import assign_shades, list_verdicts
 from formulaseed.explanation.waterfall import list_limits
 from formulaseed.ir import nodes
-from formulaseed.ir.labels import label_of
+from formulaseed.ir.labels import map_labels
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.pages.histogram import Histogram, build_histogram
@@ -161,6 +161,11 @@ class _Overview:
         return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
 
     @cached_property
+    def _titles(self) -> dict[str, str]:
+        """The labels of steps, which headings have in place of names."""
+        return map_labels(self.program)
+
+    @cached_property
     def column(self) -> int:
         """The index in `columns` of the initial column; 0 if there are no columns.
 
@@ -168,11 +173,6 @@ class _Overview:
         """
         named = Counter(symbol.name for symbol in self.verdict.symbols() if symbol.kind is SymbolKind.STEP)
         return max(range(len(self.columns)), key=lambda place: (named[self.columns[place]], place), default=0)
-
-    @cached_property
-    def _labels(self) -> dict[str, str]:
-        """The labels of all steps by name."""
-        return {step.name: label_of(step) for step in self.program.steps}
 
     @property
     def failed(self) -> int:
@@ -232,9 +232,9 @@ class _Overview:
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
-            step=label_of(self.verdict),
+            step=self._titles.get(self.verdict.name, self.verdict.name),
             counts=[*self._count_verdicts()],
-            columns=[self._labels[name] for name in self.columns],
+            columns=[self._titles.get(name, name) for name in self.columns],
             column=self.column,
             histograms=self._build_histograms(),
             failures=[*failures],
@@ -274,7 +274,9 @@ class _Overview:
         """Return the histogram of each column; None for a column in which no restaurant has a number."""
         order = [*dict.fromkeys([*self.shades.values(), "other"])]
         return [
-            build_histogram(self._labels[name], self._numbers.get(name, []), order, self._limits.get(name, ()))
+            build_histogram(
+                self._titles.get(name, name), self._numbers.get(name, []), order, self._limits.get(name, ())
+            )
             for name in self.columns
         ]
 

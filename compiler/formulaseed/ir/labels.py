@@ -27,6 +27,11 @@ def label_of(item: Labelled) -> str:
     return " ".join(words) or item.name
 
 
+def map_labels(program: nodes.Program) -> dict[str, str]:
+    """Map the name of each step that has a label to the label."""
+    return {step.name: step.label for step in program.steps if step.label is not None}
+
+
 def describe_words(item: Labelled) -> str:
     """Return the label and the unit that a seed gives, such as "longest wait, in minutes"; empty if it gives neither."""
     unit = f"in {item.unit}" if item.unit else ""

@@ -19,37 +19,35 @@ from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from formulaseed.data.duplicates import describe_duplicate
 from formulaseed.runtime.chunks import (
     Chunk,
     Groups,
-    build_chunk,
     cut_chunks,
     drop_rows,
     find_duplicate_rows,
     find_first,
     find_order_ties,
     group_restaurants,
+    merge_small_batches,
+    split_contexts,
     split_spans,
 )
-from formulaseed.runtime.columns import INTEGER_MAX, Records, TableField
+from formulaseed.runtime.columns import INTEGER_MAX, Records, TableField, build_object
 from formulaseed.runtime.table_names import (
     DUPLICATE_ROWS,
     ERROR_COLUMNS,
-    IS_CONTEXT,
     ORDER,
     OVERFLOW_MESSAGE,
+    REASONS,
     RESTAURANTS,
+    FindReasons,
 )
 
 _MAX_TUPLES = 16_000
 """About the number of rows that are tuples at a time: they stay in the processor's caches."""
-_MIN_BATCH_LINES = 100_000
-"""The number of lines from which reading by columns is worthwhile."""
 _ARROW_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "string": pa.string()}
-
 Error = tuple[str | None, str, str]
 """The step, the kind and the message of a restaurant that failed; None instead of the step for bad data."""
 Evidence = dict[str, list[int]]
@@ -77,6 +75,8 @@ class Plan:
     """The column of a batch with the ids of reviews; empty if the table has none."""
     duplicates: str = "fail"
     """`first` drops rows whose id an earlier row of the restaurant has; with `fail` they fail the restaurant."""
+    reasons: bool = False
+    """Whether results also have the reasons of the verdict."""
 
     def to_json(self) -> str:
         """Return the plan as a JSON string, for another process."""
@@ -103,16 +103,21 @@ class Plan:
         fields += [(name, pa.string()) for name in ERROR_COLUMNS]
         if self.trace:
             fields.append(("evidence", pa.map_(pa.string(), pa.list_(order))))
+        if self.reasons:
+            from formulaseed.data.scored import reasons_type  # no executor has it: only DuckDB finds reasons
+
+            fields.append((REASONS, reasons_type()))
         return pa.schema(fields)
 
 
 class Scorer:
     """An evaluator of chunks, with one generated module."""
 
-    def __init__(self, module: Any, plan: Plan) -> None:
-        """Prepare to score. Raises the module's `DataError` for invalid parameters."""
+    def __init__(self, module: Any, plan: Plan, find_reasons: FindReasons | None = None) -> None:
+        """Prepare to score; a plan with reasons needs `find_reasons`. Raises the module's `DataError` for invalid parameters."""
         self._module = module
         self._plan = plan
+        self._find_reasons = find_reasons
         self._evaluate: Callable[..., Sequence[Any]] = module.trace if plan.trace else module.evaluate
         self._find_evidence: Callable[..., Evidence] | None = module.evidence if plan.trace else None
         if hasattr(module, "parse_parameters"):
@@ -153,7 +158,26 @@ class Scorer:
         arrays = [groups.keys, *columns, *_build_error_columns(errors, len(values))]
         if self._plan.trace:
             arrays.append(_build_evidence(order.to_pylist(), evidence, groups, errors, schema.field("evidence").type))
+        if self._find_reasons is not None:
+            reasons = self._find_all_reasons(chunk, rows, groups, contexts, errors)
+            arrays.append(pa.array(reasons, schema.field(REASONS).type))
         return pa.record_batch(arrays, schema=schema)
+
+    def _find_all_reasons(
+        self, chunk: Chunk, rows: Records, groups: Groups, contexts: Sequence[Any], errors: Mapping[int, Error]
+    ) -> list[list[dict[str, Any]] | None]:
+        """Return the reasons of each restaurant's verdict, with ids of reviews or else order keys; None for one in `errors`."""
+        assert self._find_reasons is not None
+        ids = chunk.rows.column(self._plan.ids or ORDER).to_pylist()
+        lines: list[list[dict[str, Any]] | None] = []
+        for index, ((start, end), context) in enumerate(zip(groups.spans, contexts, strict=True)):
+            if index in errors:
+                lines.append(None)
+                continue
+            objects = [build_object(self._plan.rows, values) for values in rows.tuples(start, end)]
+            named_rows = [{**row, "review_id": str(name)} for name, row in zip(ids[start:end], objects, strict=True)]
+            lines.append(self._find_reasons(named_rows, build_object(self._plan.context, context)["context"]))
+        return lines
 
     def _evaluate_groups(
         self, rows: Records, groups: Groups, contexts: Sequence[Any], errors: dict[int, Error]
@@ -362,23 +386,5 @@ def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -
     known_plan = Plan.from_json(plan)
     counts = Counter[str]()
     scorer = Scorer(importlib.import_module(module), known_plan)
-    for chunk in cut_chunks(_merge_batches(batches), counts):
-        yield scorer.score(_split_contexts(chunk) if known_plan.has_contexts else chunk, counts)
-
-
-def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield concatenated batches of at least 100,000 lines, except the last; Spark's own batches have 10,000 lines."""
-    pending: list[pa.RecordBatch] = []
-    for batch in batches:
-        pending.append(batch)
-        if sum(batch.num_rows for batch in pending) >= _MIN_BATCH_LINES:
-            yield pa.concat_batches(pending)
-            pending.clear()
-    if pending:
-        yield pa.concat_batches(pending)
-
-
-def _split_contexts(chunk: Chunk) -> Chunk:
-    """Return a copy of the chunk with the lines marked as contexts moved from `rows` to `contexts`."""
-    is_context = chunk.rows.column(IS_CONTEXT)
-    return build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))
+    for chunk in cut_chunks(merge_small_batches(batches), counts):
+        yield scorer.score(split_contexts(chunk) if known_plan.has_contexts else chunk, counts)

@@ -14,7 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from formulaseed.data.duplicates import find_duplicates
-from formulaseed.runtime.table_names import KEY, KEYLESS_CONTEXTS, ORPHAN_ROWS
+from formulaseed.runtime.table_names import IS_CONTEXT, KEY, KEYLESS_CONTEXTS, ORPHAN_ROWS
+
+_MIN_BATCH_LINES = 100_000
+"""The number of lines from which reading by columns is worthwhile."""
 
 
 class UnsortedError(Exception):
@@ -230,3 +233,21 @@ def find_order_ties(order: pa.Array, ends: pa.Array) -> list[int]:
         if None not in (before, after) and before > after:
             raise UnsortedError
     return [position + 1 for position in positions]
+
+
+def merge_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield concatenated batches of at least 100,000 lines, except the last; Spark's own batches have 10,000 lines."""
+    pending: list[pa.RecordBatch] = []
+    for batch in batches:
+        pending.append(batch)
+        if sum(batch.num_rows for batch in pending) >= _MIN_BATCH_LINES:
+            yield pa.concat_batches(pending)
+            pending.clear()
+    if pending:
+        yield pa.concat_batches(pending)
+
+
+def split_contexts(chunk: Chunk) -> Chunk:
+    """Return a copy of the chunk with the lines marked as contexts moved from `rows` to `contexts`."""
+    is_context = chunk.rows.column(IS_CONTEXT)
+    return build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))

@@ -54,6 +54,15 @@ class TableField:
         return self.section == "meta" and self.name in (*_DATE_PARTS, DATE)
 
 
+def build_object(fields: Sequence[TableField], values: Sequence[Any]) -> dict[str, Any]:
+    """Return the JSON object of a row or a context, with an object for each section of fields, without nulls."""
+    sections: dict[str, Any] = {"extraction": {}, "meta": {}, "context": {}}
+    for field, value in zip(fields, values, strict=True):
+        if value is not None:
+            sections[field.section][field.name] = value
+    return sections
+
+
 class ColumnValues(NamedTuple):
     """The values of a field: a list, numbers in memory, or codes in memory, which are positions in `words`."""
 

@@ -38,6 +38,7 @@ from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.limits import LINE_BYTES
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.sampling import Sample
+from formulaseed.runtime.table_names import FindReasons
 from formulaseed.source.printing import number_of
 
 
@@ -54,6 +55,8 @@ class RunOptions:
     """The maximum length of a review, and what happens to a longer one; None for no maximum."""
     sample: Sample | None = None
     """The relevant reviews to extract; None for all of them."""
+    find_reasons: FindReasons | None = None
+    """Finds the reasons of a verdict; None for results without reasons."""
 
 
 class ExtractedRestaurant(NamedTuple):
@@ -189,10 +192,19 @@ def flatten_context(evaluator: Evaluator, program: nodes.Program, line: dict[str
 
     Only fields that a step uses are added. Raises the module's `DataError` for an invalid context.
     """
+    nested = {field.name for field in program.context if field.path}
+    values = read_used_context(evaluator, program, line["context"])
+    return {**line, "context": {**line["context"], **{name: values[name] for name in values if name in nested}}}
+
+
+def read_used_context(evaluator: Evaluator, program: nodes.Program, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the context fields that a step uses by their names, nested ones as well.
+
+    Raises the module's `DataError` for an invalid context.
+    """
     used = program.used()
-    fields = [field for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used]
-    values = zip(fields, evaluator.module.parse_context(line["context"]), strict=True)
-    return {**line, "context": {**line["context"], **{field.name: value for field, value in values if field.path}}}
+    names = [field.name for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in used]
+    return dict(zip(names, evaluator.module.parse_context(context), strict=True))
 
 
 def _read_back(evaluator: Evaluator, line: dict[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,7 @@ def open_update(
         raise DataError(f"`{FINGERPRINT}` has the name of another column of the results")
     earlier = None if options.since is None else _read_earlier(Path(options.since), schema, record)
     salt = [record["seed_sha256"], record["parameters"], record["order_by"], options.duplicates]
+    salt.append(options.reasons and options.reasons.count)
     fingerprints = _fingerprint(tables, mapping, json.dumps([*salt, record["versions"]["formulaseed"]]))
     if earlier is None:
         yield ScoringUpdate(tables, fingerprints, None)
@@ -130,7 +131,9 @@ def _read_earlier(path: Path, schema: pa.Schema, record: Mapping[str, Any]) -> p
         raise DataError(f"{path} has results of another seed ({names[0]}, not {names[1]}): score all restaurants")
     table = table.replace_schema_metadata(None)
     if not table.schema.equals(schema.append(FIELD)):
-        raise DataError(f"{path} has other columns than the new results: pass --key and --trace as they were for it")
+        raise DataError(
+            f"{path} has other columns than the new results: pass --key, --trace and --reasons as they were for it"
+        )
     return table
 
 

@@ -28,6 +28,7 @@ from formulaseed.errors import UnreadableError
 from formulaseed.runtime import duck
 from formulaseed.runtime.batches import Scorer
 from formulaseed.runtime.chunks import UnsortedError
+from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.runtime.tables import Columns, TableMapping
 
@@ -54,7 +55,8 @@ def score_range(
         counts.clear()
         try:
             with duck.open_chunks(*tables, mapping, counts, key_range, is_sorted=is_sorted) as (chunks, schema):
-                scorer = Scorer(module, mapping.plan)
+                find_reasons = None if mapping.reasons is None else mapping.reasons.start(Evaluator(module))
+                scorer = Scorer(module, mapping.plan, find_reasons)
                 return use((scorer.score(chunk, counts) for chunk in chunks), schema)
         except UnsortedError:
             continue

@@ -20,24 +20,24 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, extract, fail_restaurant
 from formulaseed.runtime.typed_rows import ParsedRows, RowDecoder
 
+_DEFAULTS = RunOptions()
+
 
 def evaluate_lines(
     evaluator: Evaluator,
     lines: Iterable[InputLine],
     failures: Failures,
-    *,
-    trace: bool = False,
-    parameters: Mapping[str, Any] | None = None,
+    options: RunOptions = _DEFAULTS,
     duplicates: Duplicates = "fail",
 ) -> Iterator[Result]:
     """Yield a result for every line of rows that names its restaurant; every failure is added to `failures`.
 
-    A restaurant that fails has a result with its error. With `trace`, results also have steps, evidence, quotes and
-    reasons. `duplicates` is as for `read_rows`. Raises `DataError` for invalid `parameters`.
+    A restaurant that fails has a result with its error. With a trace, results also have steps, evidence, quotes and a
+    model's reasons; with `find_reasons`, the reasons of their verdicts. Other options but the parameters do not matter.
+    `duplicates` is as for `read_rows`. Raises `DataError` for invalid parameters.
     """
-    options = RunOptions(trace=trace, parameters=parameters)
-    decoder = evaluator.row_decoder() if not trace else None
-    for restaurant in read_rows(evaluator, lines, failures, parameters, duplicates, decoder):
+    decoder = evaluator.row_decoder() if not options.trace and options.find_reasons is None else None
+    for restaurant in read_rows(evaluator, lines, failures, options.parameters, duplicates, decoder):
         yield _evaluate(evaluator, restaurant, options, failures)
 
 
@@ -161,7 +161,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
     place, business_id, context, rows, reviews, run, error = restaurant
     failures.note_restaurant(place, business_id)
     name = context.get("name")
-    output = steps = evidence = quotes = reasons = None
+    output = steps = evidence = quotes = None
+    reasons: Any = None
     if error is None:
         arguments = (rows, context, options.parameters)
         try:
@@ -173,6 +174,8 @@ def _evaluate(evaluator: Evaluator, restaurant: ExtractedRestaurant, options: Ru
                 reasons = _collect_answers(rows, "reasons")
             else:
                 output = evaluator.evaluate(*arguments)
+            if options.find_reasons is not None:
+                reasons = options.find_reasons(rows, context)
         except (EvaluationError, DataError) as fault:
             steps = None
             error = error_record(fault)

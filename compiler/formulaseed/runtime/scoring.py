@@ -20,6 +20,7 @@ from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
+from formulaseed.runtime.extracting import RunOptions
 from formulaseed.runtime.running import evaluate_lines
 from formulaseed.runtime.table_names import DEFAULT_KEY, ERROR_COLUMNS, OVERFLOW_MESSAGE, RESTAURANTS
 from formulaseed.runtime.tables import ScoreOptions, map_columns, output_types
@@ -136,20 +137,13 @@ def score_lines(
     """
     types = output_types(evaluator, seed.program, options.trace)
     counts = Counter[str]()
-    names = (DEFAULT_KEY, *(name for name, _ in types), *ERROR_COLUMNS)
-    if options.trace:
-        names += ("evidence",)
+    names = (DEFAULT_KEY, *(name for name, _ in types), *ERROR_COLUMNS, *options.details)
+    find_reasons = None if options.reasons is None else options.reasons.start(evaluator)
+    run_options = RunOptions(trace=options.trace, parameters=options.parameters, find_reasons=find_reasons)
 
     def evaluate() -> Iterator[tuple[Any, ...]]:
         """Yield the values of each restaurant in the order of `names`, and add it to `counts`."""
-        results = evaluate_lines(
-            evaluator,
-            open_lines(rows, "rows"),
-            failures,
-            trace=options.trace,
-            parameters=options.parameters,
-            duplicates=options.duplicates,
-        )
+        results = evaluate_lines(evaluator, open_lines(rows, "rows"), failures, run_options, options.duplicates)
         for result in results:
             counts[RESTAURANTS] += 1
             values = result.steps if options.trace else result.output
@@ -162,8 +156,7 @@ def score_lines(
                 counts[str(error["kind"])] += 1
             cells: list[Any] = [(values or {}).get(name) for name, _ in types]
             cells += [error.get(name) for name in ("step", "kind", "message")]
-            if options.trace:
-                cells.append(None if values is None else result.evidence)
+            cells += [None if values is None else getattr(result, name) for name in options.details]
             yield (result.business_id, *cells)
 
     provenance = metadata(evaluator, options.parameters, DEFAULT_KEY, "position", "python", {})

@@ -1,4 +1,7 @@
-"""Names the columns and counts that engines and the partition function share. Imports nothing, so that executors have it."""
+"""Names what engines and the partition function share: columns, counts, functions. Executors have it; it imports nothing else."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 DEFAULT_KEY = "business_id"
 """The column of a user's table that names restaurants, unless an option says otherwise."""
@@ -18,6 +21,10 @@ UNKNOWN_SUFFIX = "_other"
 
 ERROR_COLUMNS = ("error_step", "error_kind", "error_message")
 """The columns of results with the error of a restaurant that failed."""
+REASONS = "reasons"
+"""The column of results with the reasons of the verdict, if they were asked for."""
+FindReasons = Callable[[Sequence[Mapping[str, Any]], Mapping[str, Any]], list[dict[str, Any]]]
+"""Maps a restaurant's rows and context, both JSON, to the reasons of its verdict."""
 FINGERPRINT = "fingerprint"
 """The column of results with a hash of everything that the line depends on, if it was asked for."""
 OVERFLOW_MESSAGE = "its value has more than the 64 bits of a column"

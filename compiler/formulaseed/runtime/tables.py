@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.data.file_kinds import is_snippet, kind_of
@@ -20,7 +20,7 @@ from formulaseed.language.inputs import _find_typo
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.table_names import DATE, DEFAULT_KEY, ERROR_COLUMNS, ORDER, REVIEW
+from formulaseed.runtime.table_names import DATE, DEFAULT_KEY, ERROR_COLUMNS, ORDER, REASONS, REVIEW, FindReasons
 
 if TYPE_CHECKING:
     from formulaseed.runtime.batches import Plan
@@ -56,6 +56,17 @@ _NOUNS = {
 _KINDS = {Base.INTEGER: "integer", Base.NUMBER: "number", Base.BOOLEAN: "boolean"}
 
 
+class ReasonSource(Protocol):
+    """The reasons of verdicts, at most `count` for each; can be pickled for another process."""
+
+    @property
+    def count(self) -> int:
+        """The maximum number of reasons."""
+
+    def start(self, evaluator: Evaluator) -> FindReasons:
+        """Return a function that finds the reasons of a restaurant that `evaluator` has evaluated."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreOptions:
     """The options of scoring tables."""
@@ -72,10 +83,18 @@ class ScoreOptions:
     database: str | None = None
     """A DuckDB file; rows and contexts are then names of its tables."""
     duplicates: Duplicates = "fail"
+    reasons: ReasonSource | None = None
+    """The reasons that results have; None for none."""
     fingerprint: bool = False
     """Whether results have the column `fingerprint`; they also do with `since`."""
     since: str | Path | None = None
     """A Parquet file of results with fingerprints; restaurants that have not changed since are not evaluated again."""
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The names of the columns after those of errors, without the fingerprint."""
+        names = {"evidence": self.trace, REASONS: self.reasons is not None}
+        return tuple(name for name, is_present in names.items() if is_present)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +122,7 @@ class TableMapping:
     contexts: tuple[BatchColumn, ...]
     whole_dates: bool
     """Whether dates are read to the second, since a step reads the date itself, not only its year or month."""
+    reasons: ReasonSource | None = None
 
 
 def map_columns(
@@ -124,7 +144,7 @@ def map_columns(
         row_columns.append(BatchColumn(REVIEW, (ID,), rows[ID,], "id"))
     context_columns, context_fields = _map_contexts(program, contexts, faults)
     types = output_types(evaluator, program, options.trace)
-    faults += _find_name_clashes(options.key, types, options.trace)
+    faults += _find_name_clashes(options, types)
     if faults:
         # a table of another kind of data lacks most columns, and has one message instead
         other_kind = _describe_other_kind("rows", rows) or _describe_other_kind("contexts", contexts or {})
@@ -141,9 +161,10 @@ def map_columns(
         dict(options.parameters or {}),
         ids,
         options.duplicates,
+        options.reasons is not None,
     )
     whole_dates = any(field.section == "meta" and field.name == DATE for field in row_fields)
-    return TableMapping(plan, tuple(row_columns), tuple(context_columns), whole_dates)
+    return TableMapping(plan, tuple(row_columns), tuple(context_columns), whole_dates, options.reasons)
 
 
 def _map_contexts(
@@ -194,14 +215,9 @@ def _check_keys(rows: Columns, contexts: Columns | None, key: str, order: str | 
     return messages
 
 
-def _find_name_clashes(key: str, outputs: Iterable[tuple[str, str]], trace: bool) -> Iterator[str]:
-    """Yield a message for each output that has the name of the key, an error column or another output.
-
-    With `trace`, `evidence` is also the name of a column.
-    """
-    names = {key, *ERROR_COLUMNS}
-    if trace:
-        names.add("evidence")
+def _find_name_clashes(options: ScoreOptions, outputs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a message for each output that has the name of the key, an error column, a further column or another output."""
+    names = {options.key, *ERROR_COLUMNS, *options.details}
     for name, _ in outputs:
         if name in names:
             yield f"`{name}` has the name of another column of the results"

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from formulaseed.seed import standard_fields
+from formulaseed.seed.read.words import ADVERSE
 from formulaseed.testing.formulas import Chooser, Variable
 from formulaseed.testing.scalars import SHORT_STRINGS, STRINGS, integers, numbers
 
@@ -29,6 +30,22 @@ _STANDARD_FIELDS = {
     "meta": (standard_fields.META, ("stars", "useful", "year", "month", "date")),
     "context": (standard_fields.CONTEXT, ("categories", "city", "stars", "review_count")),
 }
+_HOSTILE_WORDS = (
+    '"""',
+    "'",
+    "\\",
+    "# type: ignore",
+    "noqa",
+    "fmt: off",
+    "-*- coding: x -*-",
+    "{{ x }}",
+    "</script>",
+    "a | b",
+    "%(x)s",
+)
+_WORDS = st.one_of(
+    st.sampled_from(_HOSTILE_WORDS), SHORT_STRINGS.map(str.strip).filter(lambda text: bool(text) and text.isprintable())
+)
 SOURCES = st.lists(STRINGS, max_size=3)
 _FIELD_TYPES = ("enum", "integer", "number", "boolean", "string")
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
@@ -76,7 +93,7 @@ def _declare_field(chooser: Chooser, space: str, name: str, kind: str, *, may_ha
     elif chooser.one_in(2):
         field["nullable"] = True
     if may_have_path and chooser.one_in(3):
-        field["path"] = chooser.choose(_PATHS)
+        field["path"] = [*chooser.choose(_PATHS)]  # a caller may change the seed
     return field
 
 
@@ -100,6 +117,20 @@ def _draw_extraction_keys(chooser: Chooser, kind: str, values: list[str]) -> Jso
         if keys["evidence"]:
             keys["reason"] = True
     return keys
+
+
+def add_words(chooser: Chooser, seed: JsonObject, numbers: Sequence[str]) -> None:
+    """Add words for people to a seed: labels, units, reasons of rules, and `adverse` to some of the steps `numbers`."""
+    declared = [*seed["parameters"].values(), *seed["context"], *seed["extract"]["meta"], *seed["extract"]["fields"]]
+    parts = [part for part in (*declared, *seed["compute"]) if chooser.one_in(2)]
+    labels = chooser.draw(st.lists(_WORDS, max_size=len(parts), unique_by=str.casefold))
+    for part, label in zip(parts, labels, strict=False):
+        part |= {"label": label, "unit": chooser.draw(_WORDS)}
+    for step in seed["compute"]:
+        for rule in step.get("rules", ()):
+            rule["because"] = chooser.draw(_WORDS)
+        if step["name"] in numbers and chooser.one_in(4):
+            step["adverse"] = chooser.choose([*ADVERSE])
 
 
 def draw_example(chooser: Chooser, fields: Sequence[JsonObject]) -> JsonObject:

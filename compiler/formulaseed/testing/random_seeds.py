@@ -75,6 +75,8 @@ def _seeds(draw: st.DrawFn, max_steps: int, formulas: type[FormulaWriter]) -> Js
         writer.steps.append({"name": "FIRST", "op": "const", "value": 1})
     seed["compute"] = writer.steps
     seed["output"] = choose_distinct(chooser, names or ["FIRST"], 1, 4)
+    if chooser.one_in(3):
+        declarations.add_words(chooser, seed, [variable.text for variable in writer.values if variable.is_numeric])
     _assume_valid(seed)
     return seed
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from formulaseed.backends.python.code import Code
+from formulaseed.backends.python.code import Code, wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ class Loop:
 
 
 Block = Statement | Comment | IfStatement | TryStatement | Loop
+
+
+def print_comments(text: str) -> list[Block]:
+    """Return a comment, which may be indented by up to 24, as one or more lines. `text` must not address a tool."""
+    return [*map(Comment, wrap(text, 24))]
 
 
 def strip_comments(blocks: Sequence[Block]) -> tuple[Block, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from formulaseed.backends.python.accumulators import AggregatePrinter, convert_number, print_starts
-from formulaseed.backends.python.blocks import Block, Branch, Comment, IfStatement, Loop, Statement
-from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal, wrap
+from formulaseed.backends.python.blocks import Block, Branch, IfStatement, Loop, Statement, print_comments
+from formulaseed.backends.python.code import Code, addresses_a_tool, comment_text, literal
 from formulaseed.backends.python.expressions import ExpressionPrinter
 from formulaseed.backends.python.nesting import Guarded, Test, nest
 from formulaseed.backends.python.printed import PartLocals, Printed
@@ -281,11 +281,8 @@ class StatementPrinter:
         """Print the assignment of a formula's value; an `if` statement for a chain of conditional expressions."""
         as_float = step.ty.base is Base.NUMBER
         if not _is_chain(expression):
-            return [
-                Statement(
-                    Code(f"{self._print_assignee(step)} = {printer.print_finite(expression, as_float=as_float).code}")
-                )
-            ]
+            code = printer.print_finite(expression, as_float=as_float).code
+            return [Statement(Code(f"{self._print_assignee(step)} = {code}"))]
         local = self.vocabulary.locals[step.name]
 
         def assign(value: Expr) -> tuple[Block, ...]:
@@ -335,19 +332,22 @@ class StatementPrinter:
         return Code(value if operation.has_default else f"_require_match({value}, {source}, {name})")
 
     def _print_case(self, step: nodes.Step, operation: nodes.Case, printer: ExpressionPrinter) -> list[Block]:
-        """Print the assignment of a case: an `if` statement, or `otherwise` alone if there are no rules."""
+        """Print the assignment of a case: an `if` statement with the rules' reasons, or `otherwise` alone without rules."""
         local = self.vocabulary.locals[step.name]
 
-        def assign(value: Value) -> Statement:
-            return Statement(Code(f"{local} = {literal(convert_number(value, step.ty))}"))
+        def assign(value: Value, because: str | None) -> tuple[Block, ...]:
+            comment = print_comments(f"because {comment_text(because)}") if because else ()
+            return (*comment, Statement(Code(f"{local} = {literal(convert_number(value, step.ty))}")))
 
         if not operation.rules:
             otherwise = literal(convert_number(operation.otherwise, step.ty))
             return [Statement(Code(f"{local}: {self.vocabulary.types[step.name]} = {otherwise}"))]
+        *reasons, last = operation.because
         branches = tuple(
-            Branch(printer.print_finite(condition).code, (assign(then),)) for condition, then in operation.rules
+            Branch(printer.print_finite(condition).code, assign(then, because))
+            for (condition, then), because in zip(operation.rules, reasons, strict=True)
         )
-        return [*self._print_declaration(step), IfStatement(branches, (assign(operation.otherwise),))]
+        return [*self._print_declaration(step), IfStatement(branches, assign(operation.otherwise, last))]
 
     def _may_raise(self, step: nodes.Step) -> bool:
         """Return True if the computation of a step may raise; for an aggregate, the statements inside its loop."""
@@ -364,11 +364,11 @@ class StatementPrinter:
         return any(printer.print_finite(expression).raises for expression in step.expressions())
 
     def _print_comment(self, step: nodes.Step) -> list[Block]:
-        """Print a comment, indented by up to 24, for a step that is a part of a formula; nothing for a step of the seed."""
+        """Print a comment for a step that is a part of a formula; nothing for a step of the seed."""
         if not self.hoisted.is_part(step):
             return []
         text = f"{step.name}, part of {self.hoisted.author(step)}: {comment_text(step_text(step))}"
-        return [*map(Comment, wrap(f"step {text}" if addresses_a_tool(text) else text, 24))]
+        return print_comments(f"step {text}" if addresses_a_tool(text) else text)
 
 
 def _find_dependencies(used: set[Symbol], kind: SymbolKind, steps: Sequence[nodes.Step]) -> list[nodes.Step]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 
 from formulaseed.cli.options import Decorator, flag_of, is_set, panel_option
-from formulaseed.extractors.options import ExtractorOptions
+from formulaseed.extractors.base import ExtractorOptions
 from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options, resolve_extractor
 
 if TYPE_CHECKING:

@@ -16,8 +16,16 @@ from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.errors import SeedError
 from formulaseed.pipeline import Analysis
 from formulaseed.seed import surface
-from formulaseed.seed.citations import Finding, Policy, find_gaps, list_citations, report_gaps
-from formulaseed.seed.policy_notes import NOTES_FILE, PolicyNotes, read_policy_notes
+from formulaseed.seed.citations import (
+    NOTES_FILE,
+    Finding,
+    Policy,
+    PolicyNotes,
+    find_gaps,
+    list_citations,
+    read_policy_notes,
+    report_gaps,
+)
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.task_text import read_task
 from formulaseed.source.json_reader import JsonObject

@@ -131,7 +131,7 @@ def _format_source(source: Source, path: Path | None, problems: Problems, *, sor
     if sort and kind != "seed":
         raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
     if kind == "requests":
-        from formulaseed.requests.write import format_requests
+        from formulaseed.requests.read import format_requests
 
         return format_requests(source, problems)
     document = read_text(source, path, problems)

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
-from formulaseed.compare.effects import Variant
 from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
+from formulaseed.compare.outcomes import Variant
 from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates

@@ -12,7 +12,7 @@ from typing import Any
 
 from formulaseed.draft.conversion import Part, list_parts
 from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, number_values
-from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Task
 
 Json = Any

@@ -17,13 +17,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formulaseed.diagnostics.render import summarize
 from formulaseed.draft.acceptance import remove_keys
 from formulaseed.draft.conversion import Part, list_parts
-from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, format_values, number_sentences, system_prompt
-from formulaseed.draft.session import DraftResult, Round
+from formulaseed.draft.session import (
+    MAX_TOKENS,
+    REPAIR,
+    STAGES,
+    DraftResult,
+    Round,
+    Stage,
+    format_values,
+    number_sentences,
+    system_prompt,
+)
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
 from formulaseed.seed.citations import Gaps, Policy, find_gaps, list_citations
 from formulaseed.seed.numbers import find_numbers, number_values
-from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Sentence, Task
 from formulaseed.source.json_reader import JsonObject
 from formulaseed.source.printing import number_of, printable

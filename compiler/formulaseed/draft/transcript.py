@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.data.files import read_json, replace_file
-from formulaseed.draft.prompts import MAX_TOKENS_OF_RETRY
 from formulaseed.draft.wire import parse_json, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import (
@@ -43,6 +42,8 @@ from formulaseed.seed.write.canonical import format_json
 Json = Any
 
 _SETTINGS_FILE = "session.json"
+MAX_TOKENS_OF_RETRY = 64_000
+"""The maximum length of an answer that was cut off before."""
 _OTHER_VERSION = "another version of formulaseed recorded it"
 
 

@@ -22,7 +22,15 @@ from typing import ClassVar, NamedTuple
 
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, describe_tie, describe_unspoken, fields_of
+from formulaseed.extractors.base import (
+    AskedField,
+    Callbacks,
+    ExtractorOptions,
+    SyncExtractor,
+    describe_tie,
+    describe_unspoken,
+    fields_of,
+)
 from formulaseed.extractors.lexical_text import (
     NEGATORS,
     PAUSE,
@@ -37,7 +45,6 @@ from formulaseed.extractors.lexical_text import (
     stem_content_words,
     stem_words,
 )
-from formulaseed.extractors.options import Callbacks, ExtractorOptions
 from formulaseed.ir import nodes
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
@@ -47,24 +54,21 @@ class Lexical(ExtractorOptions):
     """The extractor that uses words alone: a heuristic for a first try, which needs nothing and has no options."""
 
     name: ClassVar[str] = "lexical"
+    is_named: ClassVar[bool] = True
+    """Whether the user named the extractor."""
 
     @contextmanager
     def open(
         self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
     ) -> Iterator[LexicalExtractor]:
         """Open the extractor for the fields of `program`; reads nothing of `source`."""
-        yield LexicalExtractor(fields_of(program))
+        yield LexicalExtractor(fields_of(program), is_named=self.is_named)
 
 
 class DefaultLexical(Lexical):
     """The extractor of a run for which none was named; the run is in doubt unless words speak for half of the reviews."""
 
-    @contextmanager
-    def open(
-        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
-    ) -> Iterator[LexicalExtractor]:
-        """Open the extractor for the fields of `program`; reads nothing of `source`."""
-        yield LexicalExtractor(fields_of(program), is_named=False)
+    is_named: ClassVar[bool] = False
 
 
 CUE_KINDS = parse_words("phrases lists words denial supposition hearsay quantities names")
@@ -195,10 +199,6 @@ class _Narrators(NamedTuple):
     first_person: str
     hearsay: str
 
-    def choose(self, is_hearsay: bool) -> str:
-        """Return the field's value for an event that is hearsay, or that the reviewer has seen."""
-        return self.hearsay if is_hearsay else self.first_person
-
 
 class LexicalExtractor(SyncExtractor):
     """The open extractor of some fields, which uses some kinds of cues.
@@ -316,7 +316,9 @@ class LexicalExtractor(SyncExtractor):
                 value = find_name(field, text)
             elif narrators is not None:
                 event_value, is_hearsay = best[narrators.event_index]
-                value = narrators.choose(is_hearsay) if event_value is not None else None
+                value = None
+                if event_value is not None:
+                    value = narrators.hearsay if is_hearsay else narrators.first_person
             if value is None:
                 value = _read_stars(field, facts.get("stars"))
             if value is not None:

@@ -18,8 +18,15 @@ from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, check_value, fields_of
-from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
+from formulaseed.extractors.base import (
+    AskedField,
+    Callbacks,
+    ExtractorOptions,
+    LinesOption,
+    SyncExtractor,
+    check_value,
+    fields_of,
+)
 from formulaseed.ir import nodes
 from formulaseed.language.inputs import _find_typo
 from formulaseed.runtime.reviews import ReviewSource

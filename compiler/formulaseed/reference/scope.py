@@ -24,9 +24,8 @@ from formulaseed.diagnostics.suggestions import (
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import build_error
 from formulaseed.language.functions import Function
-from formulaseed.language.info import Info
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Info
 from formulaseed.reference.model import CUSTOM, Reference
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.seed.surface import RULES_KEY

@@ -2,7 +2,8 @@
 
 In: a program with its JSON tree, and the sentences of a policy. Out: the gaps between the two, or a diagnostic for each. White
 space and the marks of Markdown do not matter. 0 and 1 need no sentence, since guards, counts and bounds have them anyway, and the
-sign of a number and the case of a string do not matter. Keywords are not looked for in the policy.
+sign of a number and the case of a string do not matter. Keywords are not looked for in the policy. Notes
+beside it list known gaps.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
+from formulaseed import limits
 from formulaseed.diagnostics.catalogue import policy as catalogue
 from formulaseed.diagnostics.codes import POLICY_CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems
@@ -21,6 +23,7 @@ from formulaseed.language.types import Value
 from formulaseed.seed import surface
 from formulaseed.seed.lint import suppress
 from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, stated_numbers
+from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.task_text import Sentence
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, find_value
 from formulaseed.source.text import Source, Span, one_line
@@ -255,3 +258,36 @@ def _locate(sentences: Iterable[Sentence], source: Source) -> Iterator[Span]:
         prefix = next((prefix for prefix in prefixes if prefix in line), line.rstrip())
         start = starts[sentence.line - 1] + line.find(prefix)
         yield Span(source, start, start + len(prefix))
+
+
+# --- notes
+
+
+NOTES_FILE = "policy.json"
+_KEYS = ("no_rule", "gaps")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotes:
+    """The sentences of a policy that state no rule, and the known `gaps` between the policy and its seed."""
+
+    no_rule: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def read_policy_notes(tree: JsonValue, policy: Policy, problems: Problems) -> PolicyNotes:
+    """Read notes from JSON. Reports wrong shapes, and sentences in `no_rule` that `policy` does not contain."""
+    shape = Shape(problems)
+    section = shape.read_object(tree, "the file", '{"no_rule": ["…"], "gaps": []}')
+    if section is None:
+        return PolicyNotes()
+    shape.report_unknown_keys(section, _KEYS, "the notes on a policy")
+    texts: list[list[JsonString]] = []
+    for key in _KEYS:
+        items = shape.read_list(section.get(key), f"`{key}`", limits.POLICY_NOTES)
+        texts.append([text for item in items if (text := shape.read_text(item, f"an item of `{key}`")) is not None])
+    no_rule, gaps = texts
+    for text in no_rule:
+        if not policy.find(text.value):
+            problems.report(catalogue.sentence_not_in_policy(text.span, "`no_rule`", normalize(text.value)))
+    return PolicyNotes(tuple(text.value for text in no_rule), tuple(text.value for text in gaps))

@@ -7,14 +7,12 @@ from dataclasses import replace
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.literals import build_literal
 from formulaseed.language.check.narrowing import is_null
-from formulaseed.language.check.scope import Scope, build_error
-from formulaseed.language.info import Info
+from formulaseed.language.check.scope import Facts, Scope, build_error
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, NULL, Base, Type, join
+from formulaseed.language.types import BOOLEAN, NULL, Base, Info, Type, join
 from formulaseed.source.text import Span
 
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from formulaseed.language import intervals, typed
-from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, Value, literal_type
+from formulaseed.language.types import BOOLEAN, Info, Value, literal_type
 from formulaseed.source.text import Span
 
 

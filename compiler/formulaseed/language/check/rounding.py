@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.narrowing import list_items
-from formulaseed.language.check.nulls import MAX_QUOTED, add_parentheses, is_unproven
-from formulaseed.language.check.scope import Scope
+from formulaseed.language.check.partial_operations import MAX_QUOTED, add_parentheses, is_unproven
+from formulaseed.language.check.scope import Facts, Scope
 from formulaseed.language.exactness import Exactness, literal_exactness
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, MULTIPLICATIVE, OPERATORS

@@ -20,8 +20,8 @@ from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, 
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.read.steps import LabelReader
 from formulaseed.seed.read.values import read_bounded_default, read_enum_values, read_evidence, read_path, read_unique
-from formulaseed.seed.read.words import LabelReader
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span

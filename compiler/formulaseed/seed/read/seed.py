@@ -32,8 +32,7 @@ from formulaseed.seed.read.conditions import DeclaredNames
 from formulaseed.seed.read.examples import read_examples
 from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import get_first_character
-from formulaseed.seed.read.steps import READERS, Arguments
-from formulaseed.seed.read.words import read_adverse
+from formulaseed.seed.read.steps import READERS, Arguments, read_adverse
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 

@@ -67,6 +67,7 @@ _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
     "extract": "extracting",
+    "init": "examples",
     **dict.fromkeys(("diff", "expect", "sensitivity", "cover", "graph"), "analysis"),
     "report": "explain",
     "rule": "check",

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from formulaseed.draft.conversion import Part, list_parts
-from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, number_values
+from formulaseed.seed.citations import STRUCTURAL_NUMBERS, number_values
 from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Task
 

@@ -30,8 +30,7 @@ from formulaseed.draft.session import (
 )
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
-from formulaseed.seed.citations import Gaps, Policy, find_gaps, list_citations
-from formulaseed.seed.numbers import find_numbers, number_values
+from formulaseed.seed.citations import Gaps, Policy, find_gaps, find_numbers, list_citations, number_values
 from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Sentence, Task
 from formulaseed.source.json_reader import JsonObject

@@ -33,8 +33,7 @@ from formulaseed.llm.calls import (
     strip_fence,
 )
 from formulaseed.llm.client import Client
-from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import REFUSALS, CallFailed, NotAsked
+from formulaseed.llm.connecting import REFUSALS, CallFailed, Limits, NotAsked
 from formulaseed.llm.interruption import run_interruptibly
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.write.canonical import format_json

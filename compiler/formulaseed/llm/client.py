@@ -26,12 +26,15 @@ from formulaseed.llm.calls import (
     collect_message,
     parse_answer,
 )
-from formulaseed.llm.connecting import Limits, connect, is_foreign, open_pools
-from formulaseed.llm.failures import (
+from formulaseed.llm.connecting import (
     CallFailed,
     DamagedAnswer,
+    Limits,
     NotAsked,
     attempt_status,
+    connect,
+    is_foreign,
+    open_pools,
     read_retry_after,
     translate_error,
 )

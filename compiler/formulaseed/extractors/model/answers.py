@@ -35,7 +35,7 @@ from formulaseed.llm.calls import (
     format_cost,
     sum_costs,
 )
-from formulaseed.llm.failures import summarize_error
+from formulaseed.llm.connecting import summarize_error
 from formulaseed.source.printing import number_of, printable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, typed
 from formulaseed.language.check import wording
-from formulaseed.language.check.literals import build_literal, is_constant_string, join_conditions
+from formulaseed.language.check.choices import build_literal, is_constant_string, join_conditions
 from formulaseed.language.check.narrowing import Narrowing, constant_result, is_null, list_items
 from formulaseed.language.check.partial_operations import report_difference
 from formulaseed.language.check.rounding import report_inexact

@@ -11,8 +11,8 @@ from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check import choices, partial_operations
 from formulaseed.language.check.calls import check_literal, report_unknown_function, unpack_arguments
+from formulaseed.language.check.choices import build_literal, join_conditions, note_value
 from formulaseed.language.check.comparisons import ComparisonChecker
-from formulaseed.language.check.literals import build_literal, join_conditions, note_value
 from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.check.partial_operations import (
     is_unproven,

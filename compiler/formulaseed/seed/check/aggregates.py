@@ -15,8 +15,8 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.catalogue import seed_v1
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
+from formulaseed.language.check.choices import build_literal, join_conditions
 from formulaseed.language.check.expressions import ExpressionChecker
-from formulaseed.language.check.literals import build_literal, join_conditions
 from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
 from formulaseed.language.check.scope import Facts, Path, build_error

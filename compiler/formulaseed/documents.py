@@ -393,7 +393,4 @@ def locate(seed: FormulaSeed, step: str, kind: str) -> str:
     from formulaseed.ir.interpret import find_failure_span
 
     span = find_failure_span(seed.program, step, kind)
-    if span is None:
-        return ""
-    line, column = span.source.position(span.start)
-    return f"{span.source.name}:{line}:{column}"
+    return span.place if span is not None else ""

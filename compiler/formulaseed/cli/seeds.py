@@ -163,8 +163,7 @@ def migrate(seed: str, out: str | None) -> None:
         sys.exit(1)
     migration = migrate_seed(data, loaded.program)
     for item in migration.not_moved:
-        line, column = item.span.source.position(item.span.start)
-        say(f"{item.span.source.name}:{line}:{column}: not migrated: {item.reason}", err=True)
+        say(f"{item.span.place}: not migrated: {item.reason}", err=True)
     text = format_json(canonicalize(migration.seed))
     errors: list[Diagnostic] = []
     if not migration.not_moved:

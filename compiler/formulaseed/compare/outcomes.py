@@ -71,12 +71,13 @@ class RestaurantChange:
         else:
             note = "of them" if tried == len(self.causes) else f"of the {tried:,} that were tried"
             yield ListItem((*lead, f", moved by {len(self.causes):,} changes together, and by none {note} alone"))
-        for cause in (moving or self.causes)[:_MAX_LISTED_CAUSES]:
+        listed = moving or self.causes
+        for cause in listed[:_MAX_LISTED_CAUSES]:
             parts = cause.describe()
             if cause.moves and cause.verdict != self.verdicts[1]:
                 parts += [", alone to ", format_verdict_cell(cause.verdict)]
             yield ListItem(tuple(parts), 1)
-        more = len(moving or self.causes) - _MAX_LISTED_CAUSES
+        more = len(listed) - _MAX_LISTED_CAUSES
         if more > 0:
             yield ListItem(f"{more:,} more", 1)
         if moving and len(moving) < tried:

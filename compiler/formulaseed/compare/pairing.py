@@ -60,7 +60,7 @@ def pair_programs(
     numeric_outputs = rank_numeric_outputs(new, outputs, verdict, output)
     if verdict is None:
         return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new))
-    old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
+    old_verdict = {step.name: step for step in old.steps}[old_names[verdict.name]]
     possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
     return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new))
 

@@ -300,7 +300,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[
             return baseline.evaluate(value, module, baseline.arguments)
 
         yield _MovableNumber(
-            constant.value, constant.step, constant.enclosing_text, constant.place, constant.is_year, evaluate
+            constant.value, constant.step, constant.enclosing_text, constant.span.place, constant.is_year, evaluate
         )
 
 

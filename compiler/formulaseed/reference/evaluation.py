@@ -77,8 +77,7 @@ def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError
     """Set `error.place` to the position in the formula or file of rules, if any, and return the same error."""
     span = find_failure_span(program, error.step, error.kind)
     if span is not None:
-        line, column = span.source.position(span.start)
-        error.place = f"{span.source.name}:{line}:{column}"
+        error.place = span.place
     return error
 
 

@@ -118,9 +118,8 @@ def _read_rule(
     A formula that is missing or invalid is `Broken`.
     """
     shape.report_unknown_keys(section, ("name", "formula", "description"), "a rule")
-    name = shape.read_text(shape.require(section, "name", "the rule", '"name": such as "ram"'), "`name`")
-    formula = shape.require(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
-    text = shape.read_text(formula, "`formula`")
+    name = shape.require_text(section, "name", "the rule", '"name": such as "ram"')
+    text = shape.require_text(section, "formula", "the rule", '"formula": such as "ram_gb * 2.5"')
     description = shape.read_string(section.get("description"), "`description`")
     expression = _parse(text, reference, shape.problems) if text is not None else None
     if expression is None:

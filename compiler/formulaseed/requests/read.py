@@ -237,7 +237,7 @@ class _Entry:
 
     def read_string(self, document: JsonObject, key: str) -> JsonString | None:
         """Return the string at a key; None, reported, if there is none or it is blank."""
-        string = self.shape.read_text(self.shape.require(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
+        string = self.shape.require_text(document, key, "a request", _EXAMPLES[key])
         if string is not None and not string.value.strip():
             self.problems.report(catalogue.empty_string(string.span, key, _EXAMPLES[key].split(": ", 1)[1]))
             return None
@@ -288,8 +288,7 @@ class _Entry:
         returned.
         """
         self.shape.report_unknown_keys(section, ("aspect", "evidence"), "a condition")
-        value = self.shape.require(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
-        aspect = self.shape.read_text(value, "`aspect`")
+        aspect = self.shape.require_text(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         if aspect is not None and not aspect.value.strip():
             self.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         example = '"evidence": {"kind": "item_meta", …}'
@@ -308,7 +307,7 @@ class _Entry:
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
         """Lower an `AND` or `OR`; None, reported, if it has no arguments, or it or one of them has errors."""
         self.shape.report_unknown_keys(section, ("op", "args"), "an `AND` or `OR`")
-        op = self.shape.read_text(self.shape.require(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
+        op = self.shape.require_text(section, "op", "this object", '"op": "AND", or "OR"')
         value = self.shape.require(section, "args", "this object", '"args": the conditions that it joins')
         items = self.shape.read_list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:

@@ -150,7 +150,7 @@ class _SeedV2(Sections):
             return None
         if section.get("op") is None:  # another key may resemble it
             shape.report_unknown_keys(section, list_all_step_keys(), "a step")
-        op = shape.read_text(shape.require(section, "op", "the step", '"op": such as "count"'), "`op`")
+        op = shape.require_text(section, "op", "the step", '"op": such as "count"')
         chosen = shape.read_choice(op, "operation", OPERATIONS, "FS504", list_foreign_operations())
         operation = OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
@@ -317,9 +317,7 @@ class _SeedV1(Sections):
         self.read_suppressions(section)
         name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "n_mild"'))
         shape.read_text(shape.get(section, "description"), "`description`")
-        formula = shape.read_text(
-            shape.require(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`"
-        )
+        formula = shape.require_text(section, "formula", "the step", '"formula": such as "n_mild * 2"')
         expression = parse_v1_formula(formula, self.problems) if formula is not None else None
         operation = surface.Formula(expression) if expression is not None else surface.Broken()
         place = get_first_character(section.span)

@@ -1,6 +1,7 @@
 """Opens clients of Anthropic's SDK with the limits of a run, and translates the SDK's errors into `CallFailed`.
 
-A `CallFailed` says whether the next call may succeed. The SDK itself finds the credentials and the base URL, in `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`.
+A `CallFailed` says whether the next call may succeed. The SDK itself finds the credentials and the base URL, in
+`ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`.
 """
 
 from __future__ import annotations

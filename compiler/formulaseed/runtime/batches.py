@@ -22,27 +22,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from formulaseed.data.duplicates import describe_duplicate
-from formulaseed.runtime.chunks import (
-    Chunk,
-    Groups,
-    build_chunk,
-    cut_chunks,
-    drop_rows,
-    find_duplicate_rows,
-    find_first,
-    find_order_ties,
-    group_restaurants,
-    split_spans,
-)
+from formulaseed.runtime import chunks, table_names
 from formulaseed.runtime.columns import INTEGER_MAX, Records, TableField
-from formulaseed.runtime.table_names import (
-    DUPLICATE_ROWS,
-    ERROR_COLUMNS,
-    IS_CONTEXT,
-    ORDER,
-    OVERFLOW_MESSAGE,
-    RESTAURANTS,
-)
 
 _MAX_TUPLES = 16_000
 """About the number of rows that are tuples at a time: they stay in the processor's caches."""
@@ -100,7 +81,7 @@ class Plan:
         `key` and `order` are the Arrow types of the two keys.
         """
         fields = [(self.key, key), *((name, _ARROW_TYPES[kind]) for name, kind in self.outputs)]
-        fields += [(name, pa.string()) for name in ERROR_COLUMNS]
+        fields += [(name, pa.string()) for name in table_names.ERROR_COLUMNS]
         if self.trace:
             fields.append(("evidence", pa.map_(pa.string(), pa.list_(order))))
         return pa.schema(fields)
@@ -121,7 +102,7 @@ class Scorer:
             self._find_evidence = self._find_evidence and partial(self._find_evidence, parameters=parameters)
         self._empty_context = None if plan.context else module.parse_context({})
 
-    def score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
+    def score(self, chunk: chunks.Chunk, counts: Counter[str]) -> pa.RecordBatch:
         """Return a record batch with a line of results for each restaurant of a chunk; failed ones have their error.
 
         Adds the numbers of restaurants, errors by kind, orphan rows and dropped duplicates to `counts`. Pauses the
@@ -131,24 +112,24 @@ class Scorer:
         with _pause_garbage_collector():
             return self._score(chunk, counts)
 
-    def _score(self, chunk: Chunk, counts: Counter[str]) -> pa.RecordBatch:
+    def _score(self, chunk: chunks.Chunk, counts: Counter[str]) -> pa.RecordBatch:
         """Score a chunk and add to `counts` as `score` does, but leave the garbage collector as it is."""
         duplicates = self._find_duplicates(chunk)
         if duplicates and self._plan.duplicates == "first":
             dropped = self._find_droppable_rows(chunk.rows, duplicates)
-            counts[DUPLICATE_ROWS] += len(dropped)
-            chunk = drop_rows(chunk, dropped)
+            counts[table_names.DUPLICATE_ROWS] += len(dropped)
+            chunk = chunks.drop_rows(chunk, dropped)
             duplicates = self._find_duplicates(chunk)
         rows = Records(chunk.rows, self._plan.rows, self._module.parse_row, self._module)
-        groups = group_restaurants(chunk, counts)
+        groups = chunks.group_restaurants(chunk, counts)
         contexts, context_errors = self._read_contexts(chunk.contexts, groups)
         errors: dict[int, Error] = {at: (None, "data", message) for at, message in context_errors.items()}
         self._find_row_errors(chunk, rows, groups, duplicates, errors)
         values, evidence = self._evaluate_groups(rows, groups, contexts, errors)
         columns = _build_columns(self._plan.outputs, values, errors)
-        counts[RESTAURANTS] += len(values)
+        counts[table_names.RESTAURANTS] += len(values)
         counts.update(kind for _, kind, _ in errors.values())
-        order = chunk.rows.column(ORDER)
+        order = chunk.rows.column(table_names.ORDER)
         schema = self._plan.schema(groups.keys.type, order.type)
         arrays = [groups.keys, *columns, *_build_error_columns(errors, len(values))]
         if self._plan.trace:
@@ -156,7 +137,7 @@ class Scorer:
         return pa.record_batch(arrays, schema=schema)
 
     def _evaluate_groups(
-        self, rows: Records, groups: Groups, contexts: Sequence[Any], errors: dict[int, Error]
+        self, rows: Records, groups: chunks.Groups, contexts: Sequence[Any], errors: dict[int, Error]
     ) -> tuple[list[Sequence[Any] | None], list[Evidence | None]]:
         """Return the values of each restaurant, and its evidence in a trace; None for a restaurant that fails.
 
@@ -168,7 +149,7 @@ class Scorer:
         evaluation_error = self._module.EvaluationError
         values: list[Sequence[Any] | None] = []
         evidence: list[Evidence | None] = []
-        for part, first, last in split_spans(groups.spans, _MAX_TUPLES):
+        for part, first, last in chunks.split_spans(groups.spans, _MAX_TUPLES):
             tuples = rows.tuples(first, last)
             for (start, end), context in zip(groups.spans[part], contexts[part], strict=True):
                 result = positions = None
@@ -184,7 +165,9 @@ class Scorer:
                 evidence.append(positions)
         return values, evidence
 
-    def _read_contexts(self, lines: pa.RecordBatch | None, groups: Groups) -> tuple[Sequence[Any], Mapping[int, str]]:
+    def _read_contexts(
+        self, lines: pa.RecordBatch | None, groups: chunks.Groups
+    ) -> tuple[Sequence[Any], Mapping[int, str]]:
         """Return the context of each restaurant, and the messages of invalid contexts by the restaurant's position.
 
         `lines` are the contexts of the chunk. If `lines` is None or no step reads a context, every restaurant has the
@@ -199,15 +182,17 @@ class Scorer:
         errors = {at: records.errors[line] for at, line in enumerate(groups.context_lines) if line in records.errors}
         return [contexts[line] for line in groups.context_lines], errors
 
-    def _find_duplicates(self, chunk: Chunk) -> dict[int, int]:
+    def _find_duplicates(self, chunk: chunks.Chunk) -> dict[int, int]:
         """Map each row whose id an earlier row of its restaurant has to the first row with that id.
 
         The map is empty if the table has no ids.
         """
         ids = self._plan.ids
-        if not ids or (ids == ORDER and not find_order_ties(chunk.rows.column(ORDER), chunk.ends)):
+        if not ids or (
+            ids == table_names.ORDER and not chunks.find_order_ties(chunk.rows.column(table_names.ORDER), chunk.ends)
+        ):
             return {}
-        return find_duplicate_rows(chunk.rows.column(ids), chunk.ends)
+        return chunks.find_duplicate_rows(chunk.rows.column(ids), chunk.ends)
 
     def _find_droppable_rows(self, rows: pa.RecordBatch, duplicates: Mapping[int, int]) -> set[int]:
         """Return the rows of `duplicates` that may be dropped; `duplicates` maps a row to the first row with its id.
@@ -215,12 +200,17 @@ class Scorer:
         If the ids also order the rows, it is unknown which row came first, so that only rows equal to the first are
         dropped.
         """
-        if self._plan.ids != ORDER:
+        if self._plan.ids != table_names.ORDER:
             return set(duplicates)
         return {later for later, first in duplicates.items() if rows.slice(later, 1).equals(rows.slice(first, 1))}
 
     def _find_row_errors(
-        self, chunk: Chunk, rows: Records, groups: Groups, duplicates: Mapping[int, int], errors: dict[int, Error]
+        self,
+        chunk: chunks.Chunk,
+        rows: Records,
+        groups: chunks.Groups,
+        duplicates: Mapping[int, int],
+        errors: dict[int, Error],
     ) -> None:
         """Set one error in `errors` for each restaurant with faulty rows, in place of an earlier one.
 
@@ -230,18 +220,18 @@ class Scorer:
         """
         invalid_rows = sorted(rows.errors)
         later_rows = sorted(duplicates)
-        ties = find_order_ties(chunk.rows.column(ORDER), chunk.ends)
+        ties = chunks.find_order_ties(chunk.rows.column(table_names.ORDER), chunk.ends)
         if invalid_rows or ties or later_rows:
             for index, (start, end) in enumerate(groups.spans):
-                duplicate = find_first(later_rows, start, end)
-                tie = find_first(ties, start, end)
-                invalid = find_first(invalid_rows, start, end)
+                duplicate = chunks.find_first(later_rows, start, end)
+                tie = chunks.find_first(ties, start, end)
+                invalid = chunks.find_first(invalid_rows, start, end)
                 if duplicate is not None:
                     message = self._describe_duplicate(chunk, duplicates[duplicate], duplicate, start)
                 elif tie is not None:
-                    message = self._describe_tie(chunk.rows.column(ORDER)[tie].as_py())
+                    message = self._describe_tie(chunk.rows.column(table_names.ORDER)[tie].as_py())
                 elif invalid is not None:
-                    order = chunk.rows.column(ORDER)[invalid].as_py()
+                    order = chunk.rows.column(table_names.ORDER)[invalid].as_py()
                     review = f" (review {order})" if self._plan.order == "review_id" else ""
                     message = f"rows[{invalid - start}]{review}: {rows.errors[invalid]}"
                 else:
@@ -250,7 +240,7 @@ class Scorer:
         for index, count in groups.context_counts.items():
             errors[index] = (None, "data", f"there are {count} contexts of it")
 
-    def _describe_duplicate(self, chunk: Chunk, first: int, second: int, start: int) -> str:
+    def _describe_duplicate(self, chunk: chunks.Chunk, first: int, second: int, start: int) -> str:
         """Return the message for the rows `first` and `second`, which have the same id.
 
         The rows of their restaurant begin at `start`. If first rows are kept, the message says that the two rows differ
@@ -272,7 +262,7 @@ class Scorer:
 def _build_evidence(
     order: list[Any],
     evidence: Sequence[Evidence | None],
-    groups: Groups,
+    groups: chunks.Groups,
     errors: Mapping[int, Error],
     kind: pa.DataType,
 ) -> pa.Array:
@@ -317,7 +307,7 @@ def _build_columns(
         for (name, kind), value in zip(outputs, result or (), strict=False):
             if kind == "integer" and value is not None and not -INTEGER_MAX - 1 <= value <= INTEGER_MAX:
                 values[index] = None
-                errors[index] = (name, "overflow", OVERFLOW_MESSAGE)
+                errors[index] = (name, "overflow", table_names.OVERFLOW_MESSAGE)
                 break
     return _build_arrays(outputs, values)
 
@@ -347,7 +337,7 @@ def _build_array(column: Sequence[Any], kind: str) -> pa.Array:
 def _build_error_columns(errors: Mapping[int, Error], count: int) -> list[pa.Array]:
     """Return the step, kind and message columns of the errors of `count` restaurants; null without an error."""
     if not errors:
-        return [pa.nulls(count, pa.string())] * len(ERROR_COLUMNS)
+        return [pa.nulls(count, pa.string())] * len(table_names.ERROR_COLUMNS)
     lines = map(errors.get, range(count), repeat((None, None, None)))
     return [pa.array(column, pa.string()) for column in zip(*lines, strict=True)]
 
@@ -362,7 +352,7 @@ def score_partition(module: str, plan: str, batches: Iterable[pa.RecordBatch]) -
     known_plan = Plan.from_json(plan)
     counts = Counter[str]()
     scorer = Scorer(importlib.import_module(module), known_plan)
-    for chunk in cut_chunks(_merge_batches(batches), counts):
+    for chunk in chunks.cut_chunks(_merge_batches(batches), counts):
         yield scorer.score(_split_contexts(chunk) if known_plan.has_contexts else chunk, counts)
 
 
@@ -378,7 +368,9 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield pa.concat_batches(pending)
 
 
-def _split_contexts(chunk: Chunk) -> Chunk:
+def _split_contexts(chunk: chunks.Chunk) -> chunks.Chunk:
     """Return a copy of the chunk with the lines marked as contexts moved from `rows` to `contexts`."""
-    is_context = chunk.rows.column(IS_CONTEXT)
-    return build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(contexts=chunk.rows.filter(is_context))
+    is_context = chunk.rows.column(table_names.IS_CONTEXT)
+    return chunks.build_chunk([chunk.rows.filter(pc.invert(is_context))])._replace(
+        contexts=chunk.rows.filter(is_context)
+    )

@@ -14,16 +14,9 @@ from dataclasses import replace
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Diagnostic, Help, Problems
 from formulaseed.diagnostics.suggestions import did_you_mean
-from formulaseed.language import ast
+from formulaseed.language import ast, hints
 from formulaseed.language.check.scope import Facts, Scope
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.hints import (
-    CLOCK_FUNCTIONS,
-    FORBIDDEN_FUNCTIONS,
-    FOREIGN_CALLS,
-    FUNCTION_HELP,
-    POSITION_METHODS,
-)
 from formulaseed.language.parser import parse_formula, parse_v1_formula
 from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr
@@ -105,13 +98,13 @@ def report_unknown_function(scope: Scope, name: ast.Name, arguments: Sequence[Ex
     known = arguments
     if any(argument.info.ty.is_error for argument in arguments):
         known = []
-    is_function = not module or module.lower() in _MODULES or last.lower() in CLOCK_FUNCTIONS
+    is_function = not module or module.lower() in _MODULES or last.lower() in hints.CLOCK_FUNCTIONS
     if not is_function and (last not in FUNCTIONS or scope.is_known(module)):
         help = help_for_method(module, last, list(map(expression_text, known)))
         scope.problems.report(catalogue.method_call(name.span, last, scope.words, help))
         return
     problem = catalogue.unknown_function(name.span, name.text, _help_for_function(scope, name, known, facts))
-    is_security = last.lower() in FORBIDDEN_FUNCTIONS or ast.has_inner_name(name.text)
+    is_security = last.lower() in hints.FORBIDDEN_FUNCTIONS or ast.has_inner_name(name.text)
     scope.problems.report(replace(problem, is_security=is_security))
 
 
@@ -139,9 +132,9 @@ def _help_for_foreign_call(name: str, arguments: Sequence[Expr], facts: Facts) -
 
     Returns an empty string for any other name.
     """
-    forms = [template for call, template in FOREIGN_CALLS.items() if call.partition("(")[0] == name]
+    forms = [template for call, template in hints.FOREIGN_CALLS.items() if call.partition("(")[0] == name]
     if not forms:
-        return FUNCTION_HELP.get(name, "")
+        return hints.FUNCTION_HELP.get(name, "")
     rewritten = _rewrite_call(name, list(map(expression_text, arguments)))
     if rewritten.endswith("= None") and not facts.may_be_null(arguments[0]):
         return catalogue.TEST_OF_PRESENT.format(quote(arguments[0]))
@@ -153,7 +146,7 @@ def _rewrite_call(name: str, arguments: Sequence[str]) -> str:
 
     Returns an empty string if no formula replaces it, or if that is too long.
     """
-    for call, template in FOREIGN_CALLS.items():
+    for call, template in hints.FOREIGN_CALLS.items():
         function, _, rest = call.rstrip(")").partition("(")
         parameters = rest.split(", ")
         if function != name or len(arguments) < len(parameters):
@@ -188,7 +181,7 @@ def help_for_method(value: str, name: str, arguments: Sequence[str]) -> str:
     if not text and name in FUNCTIONS:
         text = f"{name}({', '.join([value, *arguments])})"
     return (
-        catalogue.help_for_string_method(text, is_number=method in POSITION_METHODS)
+        catalogue.help_for_string_method(text, is_number=method in hints.POSITION_METHODS)
         if 0 < len(text) <= _MAX_REWRITTEN_CALL
         else ""
     )

@@ -12,19 +12,11 @@ from typing import NamedTuple
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.catalogue import values as value_catalogue
 from formulaseed.diagnostics.catalogue.values import NullEffect
-from formulaseed.language import ast, intervals, typed
+from formulaseed.language import ast, intervals, printer, typed
 from formulaseed.language.check.narrowing import list_items
 from formulaseed.language.check.scope import Facts, Scope
 from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import AND, NEGATED, OR, Fault, FaultKind, OperandFacts, Operation
-from formulaseed.language.printer import (
-    expression_text,
-    literal_text,
-    operand_text,
-    quote,
-    short_text,
-    text_beside,
-)
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import Base
 from formulaseed.source.text import Span, value_node
@@ -52,7 +44,7 @@ def report_null(
     """
     if not is_unproven(value, scope, facts):
         return
-    text = expression_text(value)
+    text = printer.expression_text(value)
     if scope.is_reported("FS305", text):
         return  # the help takes time to write
     coalesced = condition = ""
@@ -73,7 +65,7 @@ def report_null(
         guarded = f"{name} {_TRUTH_TESTS[is_boolean, bool(sign)]}"
         negated = f"not {name}" if sign else ""
     diagnostic = value_catalogue.may_be_null(
-        value.info.span, quote(value), coalesced, guarded, effect, condition, negated
+        value.info.span, printer.quote(value), coalesced, guarded, effect, condition, negated
     )
     scope.report_once(diagnostic, text)
 
@@ -82,7 +74,7 @@ def _compare_with_default(text: str, coalesced: str, sign: str, other: Expr) -> 
     """Return a comparison to propose, with the default in place of null, for which null does not meet it."""
     if other.info.is_constant and isinstance(other.info.constant, bool):
         return f"{text} == {not other.info.constant}"
-    return f"{coalesced} {sign} {operand_text(other)}"
+    return f"{coalesced} {sign} {printer.operand_text(other)}"
 
 
 def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
@@ -96,7 +88,7 @@ def _propose_default(value: Expr, other: Expr | None, facts: Facts) -> str:
     values = facts.values_of(value)
     is_only = known.low == known.high or (values is not None and len(values) <= 1)
     if first is not None and first.info.is_constant and not is_only:
-        return literal_text(first.info.constant)
+        return printer.literal_text(first.info.constant)
     if value.info.ty.base is Base.STRING:
         return "''"
     if value.info.ty.base is Base.BOOLEAN:
@@ -175,7 +167,7 @@ def report_replaced_values(checked: Sequence[tuple[Expr, Facts]], span: Span, sc
         replacement = _propose_replacement(operand, rest, falsy, nullable)
         if replacement and not replacement.startswith("coalesce("):
             replacement = add_parentheses(replacement, here)
-        problem = value_catalogue.or_replaces_value(here, quote(operand), falsy, nullable, replacement)
+        problem = value_catalogue.or_replaces_value(here, printer.quote(operand), falsy, nullable, replacement)
         scope.report_once(problem, f"{here.start} {here.end}")
 
 
@@ -223,14 +215,14 @@ def _propose_replacement(operand: Expr, rest: Sequence[Expr], falsy: str, nullab
 
     It is a call of `coalesce` if the operand is `nullable`, else a conditional expression that tests for `falsy`.
     """
-    if not all(short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
+    if not all(printer.short_text(value, MAX_QUOTED, "") for value in (operand, *rest)):
         return ""
-    text = expression_text(operand)
+    text = printer.expression_text(operand)
     if nullable and rest[-1].info.ty.base is not Base.NULL:
-        return f"coalesce({text}, {' or '.join(text_beside(value, AND) for value in rest)})"
+        return f"coalesce({text}, {' or '.join(printer.text_beside(value, AND) for value in rest)})"
     precedence = AND if len(rest) > 1 else OR
-    default = " or ".join(text_beside(value, precedence) for value in rest)
-    return f"{default} if {operand_text(operand)} == {falsy} else {text}"
+    default = " or ".join(printer.text_beside(value, precedence) for value in rest)
+    return f"{default} if {printer.operand_text(operand)} == {falsy} else {text}"
 
 
 def add_parentheses(text: str, span: Span) -> str:
@@ -287,7 +279,7 @@ class _NamedOperand:
     known: Range
 
     def __str__(self) -> str:
-        return quote(self.operand)
+        return printer.quote(self.operand)
 
     @property
     def range(self) -> str:
@@ -347,14 +339,14 @@ def report_partial_operation(
         guarded = ""
         if failure.guard is not None:
             guarded = _write_guard(whole, operands, *failure.guard(known))
-        bounded = failure.instead.format("…" if guarded else short_text(varying[-1].operand, MAX_QUOTED))
+        bounded = failure.instead.format("…" if guarded else printer.short_text(varying[-1].operand, MAX_QUOTED))
         scope.report_once(catalogue.may_fail(failure.kind, whole.info.span, message, guarded, bounded), message)
 
 
 def report_large_sum(scope: Scope, term: Expr, known: Range, span: Span) -> None:
     """Report a warning for a sum over reviews of `term` that may be too large for a number, if `known`, its range, is bounded."""
     if known.is_bounded:
-        scope.report_once(catalogue.large_sum(span, describe(known), expression_text(term)), "")
+        scope.report_once(catalogue.large_sum(span, describe(known), printer.expression_text(term)), "")
 
 
 def _write_guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -> str:
@@ -363,7 +355,7 @@ def _write_guard(whole: Expr, operands: Sequence[Expr], index: int, test: str) -
     `index` is the place of that operand. An operand or operation that is too long is written as `…`.
     """
     nullable = [node.operand for part in operands for node in typed.walk(part) if isinstance(node, typed.Present)]
-    tests = [f"{operand_text(value)} != None" for value in dict.fromkeys(nullable)]
-    operand = operand_text(operands[index])
+    tests = [f"{printer.operand_text(value)} != None" for value in dict.fromkeys(nullable)]
+    operand = printer.operand_text(operands[index])
     tests.append(f"{operand if len(operand) <= MAX_QUOTED else '…'} {test}")
-    return f"{short_text(whole, MAX_QUOTED)} if {' and '.join(tests)} else 0"
+    return f"{printer.short_text(whole, MAX_QUOTED)} if {' and '.join(tests)} else 0"

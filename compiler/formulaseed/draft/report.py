@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.render import summarize
 from formulaseed.draft import session
@@ -20,14 +20,12 @@ from formulaseed.draft.acceptance import remove_keys
 from formulaseed.draft.conversion import Part, list_parts
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
+from formulaseed.llm.prices import Prices
 from formulaseed.seed.citations import Gaps, Policy, find_gaps, find_numbers, list_citations, number_values
 from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Sentence, Task
 from formulaseed.source.json_reader import JsonObject
 from formulaseed.source.printing import number_of, printable
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
 
 Json = Any
 

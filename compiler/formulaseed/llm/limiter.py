@@ -11,12 +11,9 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from formulaseed.llm.calls import Attempt, ModelCall
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
+from formulaseed.llm.prices import Prices
 
 _SLOWDOWN_FACTOR = 0.7
 _SECONDS_BETWEEN_SLOWDOWNS = 1.0

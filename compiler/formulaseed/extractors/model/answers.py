@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
 from formulaseed.extractors.model import prompting
@@ -29,10 +28,8 @@ from formulaseed.llm.calls import (
     sum_costs,
 )
 from formulaseed.llm.connecting import summarize_error
+from formulaseed.llm.prices import Prices
 from formulaseed.source.printing import number_of, printable
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
 
 MAX_TRIES = 5
 """The most times that one question is asked if its answers are unusable."""

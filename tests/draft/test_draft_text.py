@@ -28,7 +28,7 @@ from formulaseed.draft.transcript import Exchange, Transcript, parse_exchange, r
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import ModelCall
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from formulaseed.seed.task_text import Task, read_task
 from helpers import SEEDS
 

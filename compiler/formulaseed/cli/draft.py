@@ -25,8 +25,7 @@ from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, re
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import check_ready
-from formulaseed.llm.limiter import CostBudget
-from formulaseed.llm.prices import Prices
+from formulaseed.llm.limiter import CostBudget, Prices
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.seed.task_text import Task, read_task
 from formulaseed.source.printing import number_of

@@ -20,7 +20,7 @@ from formulaseed.extractors.model.answers import describe_creation, price_attemp
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, format_cost
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from formulaseed.source.printing import number_of
 
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.render import summarize
 from formulaseed.draft import session
-from formulaseed.draft.acceptance import remove_keys
+from formulaseed.draft.checking import remove_keys
 from formulaseed.draft.conversion import Part, list_parts
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
-from formulaseed.llm.prices import Prices
+from formulaseed.llm.limiter import Prices
 from formulaseed.seed.citations import Gaps, Policy, find_gaps, find_numbers, list_citations, number_values
 from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Sentence, Task

@@ -15,8 +15,7 @@ from typing import Any
 
 from formulaseed import limits
 from formulaseed.draft import wire
-from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import PARTIAL_CODES, CheckedDraft, check_draft
+from formulaseed.draft.checking import PARTIAL_CODES, CheckedDraft, check_draft, find_losses
 from formulaseed.draft.conversion import Part, apply_repair, assemble_draft
 from formulaseed.draft.transcript import Ask, Exchange, Settings
 from formulaseed.draft.wire import read_answer

@@ -28,7 +28,7 @@ from formulaseed.llm.calls import (
     sum_costs,
 )
 from formulaseed.llm.connecting import summarize_error
-from formulaseed.llm.prices import Prices
+from formulaseed.llm.limiter import Prices
 from formulaseed.source.printing import number_of, printable
 
 MAX_TRIES = 5

@@ -23,8 +23,7 @@ from formulaseed.extractors.model.prompting import PromptSpec, Question
 from formulaseed.llm.calls import ModelCapabilities, Usage, format_cost
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.limiter import CostBudget
-from formulaseed.llm.prices import Prices, read_prices
+from formulaseed.llm.limiter import CostBudget, Prices, read_prices
 from formulaseed.source.printing import number_of
 
 SAMPLE_SIZE = 20

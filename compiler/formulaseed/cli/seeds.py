@@ -21,6 +21,7 @@ from formulaseed.cli.overwriting import find_obstacle, report_former
 from formulaseed.data.documents import read_source, read_text
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
 from formulaseed.seed.kind import KIND as SEED
@@ -239,7 +240,6 @@ class _Compilation:
     def check_options(self) -> None:
         """Raise `UsageError` for options that do not go together or that the target does not have."""
         from formulaseed.backends.python.identity import STYLES
-        from formulaseed.diagnostics.suggestions import did_you_mean
 
         for option, value in (("style", self.style), ("tests", self.tests)):
             if value is not None and option not in self.backend.options:

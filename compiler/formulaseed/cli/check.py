@@ -255,7 +255,6 @@ def _read_stamp(path: Path) -> tuple[int, int, int] | None:
 @click.argument("code", required=False)
 def rule(code: str | None) -> None:
     """Explain a diagnostic's code: what it means, an example, what to write instead; or list all codes."""
-
     if code is None:
         show(format_table([("code", "severity", "name"), *CODES.values()]))
         return

@@ -19,8 +19,8 @@ from formulaseed.extractors.base import Callbacks, fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.examples import ReviewKey, find_review_texts, read_reviewed_examples
-from formulaseed.extractors.model.options import ModelOptions
 from formulaseed.extractors.model.prompting import PromptSpec
+from formulaseed.extractors.model.settings import ModelSettings
 from formulaseed.extractors.model.store import Store, default_path, open_for_run
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import format_cost
@@ -30,7 +30,7 @@ from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
 
-def check_session(options: ModelOptions) -> None:
+def check_session(options: ModelSettings) -> None:
     """Raise `NotReady` if no call can be made and the store has no answer at all.
 
     Raises `FormulaSeedError` inside a running event loop, and `ArgumentError` for the option `max_usd` if the model has no price.
@@ -47,7 +47,7 @@ def check_session(options: ModelOptions) -> None:
 
 @contextmanager
 def open_answers(
-    options: ModelOptions, program: nodes.Program, source: ReviewSource, callbacks: Callbacks, *, is_dry: bool = False
+    options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks, *, is_dry: bool = False
 ) -> Iterator[AnswerCache]:
     """Open the cache of the answers about the reviews of `source`, and close its store at the end of the block.
 
@@ -76,7 +76,7 @@ def open_answers(
 
 
 def prepare_live_extractors(
-    options: ModelOptions, answers: AnswerCache, callbacks: Callbacks, total: int | None = None
+    options: ModelSettings, answers: AnswerCache, callbacks: Callbacks, total: int | None = None
 ) -> Callable[[], LiveExtractor]:
     """Return a function that opens an extractor that asks live. All of these share one budget.
 
@@ -95,17 +95,17 @@ def prepare_live_extractors(
     return open_live
 
 
-def make_limits(options: ModelOptions) -> Limits:
+def make_limits(options: ModelSettings) -> Limits:
     """Return the limits on calls that the options set."""
     return Limits(**{field.name: getattr(options, field.name) for field in fields(Limits)})
 
 
-def _store_path(options: ModelOptions) -> Path:
+def _store_path(options: ModelSettings) -> Path:
     """Return the path of the store in the options, or by default the one in the user's cache folder."""
     return Path(options.store) if options.store is not None else default_path()
 
 
-def _read_prices(options: ModelOptions) -> Prices:
+def _read_prices(options: ModelSettings) -> Prices:
     """Read the prices in the file that the options name, or by default those of the package.
 
     A model without one costs nothing on a server that asks for no key.
@@ -123,7 +123,7 @@ def _read_prices(options: ModelOptions) -> Prices:
 
 
 def _make_prompt(
-    options: ModelOptions, program: nodes.Program, source: ReviewSource, callbacks: Callbacks
+    options: ModelSettings, program: nodes.Program, source: ReviewSource, callbacks: Callbacks
 ) -> PromptSpec:
     """Return the prompt specification, with the examples of the option `examples`, which are notified, or of the seed.
 

@@ -27,7 +27,7 @@ ORDER = (
 OWNERS: dict[str, tuple[str, ...]] = {
     "lark": ("language/tables.py", "requests/"),
     "jinja2": ("backends/python/render.py", "llm/calls.py", "pages/html.py"),
-    "anthropic": ("llm/connecting.py", "llm/failures.py"),
+    "anthropic": ("llm/connecting.py",),
     "httpx2": ("llm/connecting.py",),
     "black": ("backends/python/render.py",),
     "hypothesis": ("testing/",),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from formulaseed import documents, pipeline
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates, drop_duplicates, review_ids
+from formulaseed.data.results import Failures
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.documents import FormulaSeed, RequestsAnalysis, RequestsFile, RequestsLike, SeedLike
@@ -140,7 +141,6 @@ def score(
     not fit the seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
     """
     from formulaseed.data.parquet import require_pyarrow
-    from formulaseed.data.results import Failures
     from formulaseed.data.scored import build_table, merge_batches
     from formulaseed.explanation.explainer import VerdictReasons
     from formulaseed.runtime.scoring import score_lines, score_tables
@@ -189,7 +189,6 @@ def validate_requests(
     social graph.
     """
     from formulaseed.data.candidates import read_dataset
-    from formulaseed.data.results import Failures
     from formulaseed.requests.validate import valid_requests, validate
 
     analysis = documents.read_requests(requests)

@@ -261,9 +261,9 @@ def _load_rules_reference(reference: ReferenceLike | None, document: Document, p
     fields. If the named file cannot be opened, that is reported and an empty, incomplete reference is returned, so that its
     names are not reported as unknown. Raises `SeedError` if the reference is invalid.
     """
+    from formulaseed.reference.kind import find_reference_path
     from formulaseed.reference.model import Reference
     from formulaseed.reference.restaurant import build_restaurant_reference
-    from formulaseed.reference.rules import find_reference_path
 
     if reference is not None:
         return load_reference(reference)
@@ -393,7 +393,4 @@ def locate(seed: FormulaSeed, step: str, kind: str) -> str:
     from formulaseed.ir.interpret import find_failure_span
 
     span = find_failure_span(seed.program, step, kind)
-    if span is None:
-        return ""
-    line, column = span.source.position(span.start)
-    return f"{span.source.name}:{line}:{column}"
+    return span.place if span is not None else ""

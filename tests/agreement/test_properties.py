@@ -19,11 +19,10 @@ from formulaseed.documents import compile_seed
 from formulaseed.ir import interpret, nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.info import Info
 from formulaseed.language.operators import OPERATORS, Fault, OperandFacts, Operation, Operator
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import NUMBER, Base, Type
+from formulaseed.language.types import NUMBER, Base, Info, Type
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_source
 from formulaseed.source.text import Source, Span

@@ -15,7 +15,7 @@ from typing import Any
 
 import formulaseed
 import pytest
-from formulaseed.cli.table import results_table
+from formulaseed.cli.results import results_table
 from formulaseed.data.results import Provenance, Result, ResultCounts, ReviewCounts
 from formulaseed.data.tabular import DETAILS, csv_line, csv_text
 from formulaseed.source.printing import display_width

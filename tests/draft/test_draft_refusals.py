@@ -12,7 +12,7 @@ import pytest
 from drafts import CONDITIONS, G1A, GOOD, GRAPH, NAMES, RECORDED, Drafting, draft
 from formulaseed.draft.report import EXAMPLE, EXAMPLE_OUTPUT, EXAMPLE_SENTENCES, estimate
 from formulaseed.draft.transcript import Settings, Transcript
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from formulaseed.seed.task_text import read_task
 from helpers import EXAMPLES, formulaseed, needs
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from drafts import CONDITIONS, G1A, GOOD, GRAPH, Drafting, change_seed, repair, step_of
-from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import CheckedDraft, check_draft
+from formulaseed.draft.checking import CheckedDraft, check_draft, find_losses
 from formulaseed.draft.conversion import apply_repair, assemble_draft, list_parts
 from helpers import needs
 from hypothesis import given, settings

@@ -13,15 +13,22 @@ from drafts import CONDITIONS, G1A, GRAPH, RECORDED, change_seed, read_files, st
 from formulaseed.data.files import replace_file
 from formulaseed.draft.checking import check_draft
 from formulaseed.draft.conversion import assemble_draft
-from formulaseed.draft.prompts import REPAIR as REPAIR_STAGE
-from formulaseed.draft.prompts import STAGES, Stage, format_values, number_sentences, system_prompt
 from formulaseed.draft.report import SourceTrace, trace_sources, write_report
-from formulaseed.draft.session import DraftResult, DraftSession
+from formulaseed.draft.session import REPAIR as REPAIR_STAGE
+from formulaseed.draft.session import (
+    STAGES,
+    DraftResult,
+    DraftSession,
+    Stage,
+    format_values,
+    number_sentences,
+    system_prompt,
+)
 from formulaseed.draft.transcript import Exchange, Transcript, parse_exchange, record_answers
 from formulaseed.errors import DataError
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import ModelCall
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from formulaseed.seed.task_text import Task, read_task
 from helpers import SEEDS
 

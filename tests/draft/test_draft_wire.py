@@ -12,16 +12,14 @@ import pytest
 from drafts import BAD_SEED, CONDITIONS, G1A, GOOD, GRAPH, REPAIR, answers_of, change_seed, good_seed, repair, step_of
 from formulaseed.documents import compile_seed, load_seed
 from formulaseed.draft import wire
-from formulaseed.draft.acceptance import find_losses
-from formulaseed.draft.checking import check_draft
+from formulaseed.draft.checking import check_draft, find_losses
 from formulaseed.draft.conversion import apply_repair, assemble_draft, convert_draft
-from formulaseed.draft.prompts import format_values
 from formulaseed.draft.report import write_report
-from formulaseed.draft.session import DraftResult, RepairAttempt, repair_values
+from formulaseed.draft.session import DraftResult, RepairAttempt, format_values, repair_values
 from formulaseed.ir.text import dump_program
 from formulaseed.llm.calls import UnusableAnswer
-from formulaseed.llm.prices import read_prices
-from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.llm.limiter import read_prices
+from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.write.canonical import canonicalize, format_json
 from helpers import SEEDS_V2, places
 from hypothesis import given

@@ -12,7 +12,7 @@ import click
 import formulaseed
 import pytest
 from formulaseed import DataError, FormulaSeed, FormulaSeedError, SeedError, load_evaluator, load_seed
-from formulaseed.cli.extract import extract as command
+from formulaseed.cli.extracting import extract as command
 from formulaseed.data.jsonl import open_lines
 from formulaseed.data.results import Failures
 from formulaseed.errors import ArgumentError

@@ -18,8 +18,7 @@ from formulaseed.extractors.model.store import Store
 from formulaseed.llm.batches import BatchClient
 from formulaseed.llm.calls import ModelCall, ModelCapabilities
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.limiter import CostBudget
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import CostBudget, read_prices
 from helpers import Outcome, command, needs
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES

@@ -25,8 +25,7 @@ from formulaseed.llm.calls import (
     format_cost,
     parse_answer,
 )
-from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
-from formulaseed.llm.prices import Price, Prices, read_prices
+from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, Price, Prices, RateLimiter, read_prices
 from helpers import write_json
 from hypothesis import given
 from hypothesis import strategies as st

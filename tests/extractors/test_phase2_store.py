@@ -25,7 +25,7 @@ from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.store import Store, StoredAnswer, default_path
 from formulaseed.extractors.model.store_file import StoreError
 from formulaseed.llm.calls import Answer, Attempt, ModelCall, Usage
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from helpers import Outcome, command, needs, read_lines, write_lines
 from loopback import loopback
 from loopback_script import MESSAGES, Script

@@ -18,7 +18,7 @@ from formulaseed.extractors.model.batching import BatchExtractor
 from formulaseed.extractors.model.store import Store
 from formulaseed.llm.calls import ModelCall, ModelCapabilities
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from helpers import Outcome, command, needs
 from loopback import Loopback, loopback
 from loopback_routes import BATCHES

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from asking import restaurant
-from formulaseed.extractors.verdicts import bootstrap_interval, wilson_interval
+from formulaseed.extractors.agreement import bootstrap_interval, wilson_interval
 from helpers import EXAMPLES, TASKS, Outcome, formulaseed, write_json, write_lines
 from hypothesis import given
 from hypothesis import strategies as st

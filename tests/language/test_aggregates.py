@@ -14,7 +14,7 @@ import pytest
 from formulaseed import check, compile_seed, explain, load_evaluator, load_seed
 from formulaseed.compare.cover import cover
 from formulaseed.draft import wire
-from formulaseed.draft.prompts import SEED, system_prompt
+from formulaseed.draft.session import SEED, system_prompt
 from formulaseed.explanation.explanation import explanation_schema
 from formulaseed.language.aggregates import AGGREGATES, Accumulator, AggregateFunction, LoopSpelling
 from formulaseed.language.intervals import Range

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from formulaseed import check, compile_formula, compile_seed, load_evaluator, load_seed
 from formulaseed.diagnostics.model import Problems
-from formulaseed.draft.prompts import SEED, system_prompt
+from formulaseed.draft.session import SEED, system_prompt
 from formulaseed.language.functions import FUNCTIONS, Function, function_table
 from formulaseed.language.hints import FOREIGN_CALLS, HINTS
 from formulaseed.language.intervals import Range

@@ -15,8 +15,8 @@ import pytest
 from formulaseed.diagnostics.model import Problems
 from formulaseed.documents import analyse
 from formulaseed.language import ast
-from formulaseed.language.check.facts import Facts
-from formulaseed.language.check.unknown_calls import report_unknown_function
+from formulaseed.language.check.calls import report_unknown_function
+from formulaseed.language.check.scope import Facts
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.hints import FOREIGN_CALLS, FUNCTION_HELP
 from formulaseed.seed.check.scope import SeedScope

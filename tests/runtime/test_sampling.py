@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asking import restaurant
 from formulaseed.data.results import ReviewInput
-from formulaseed.runtime.sampling import draw
+from formulaseed.runtime.extracting import draw
 from helpers import EXAMPLES, TASKS, Outcome, formulaseed, read_lines, write_json, write_lines
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,7 +11,7 @@ from formulaseed import check, load_evaluator
 from formulaseed.diagnostics.model import Diagnostic
 from formulaseed.draft import wire
 from formulaseed.draft.conversion import assemble_draft, convert_draft
-from formulaseed.draft.prompts import SEED, system_prompt
+from formulaseed.draft.session import SEED, system_prompt
 from formulaseed.language import ast
 from formulaseed.seed import surface
 from formulaseed.seed.json_schema import build_seed_schema

@@ -17,7 +17,7 @@ from formulaseed.documents import analyse
 from formulaseed.extractors.base import fields_of
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.llm.calls import Usage
-from formulaseed.llm.prices import read_prices
+from formulaseed.llm.limiter import read_prices
 from helpers import Outcome, command, write_json, write_lines
 from loopback import Loopback
 

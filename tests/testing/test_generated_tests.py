@@ -16,9 +16,8 @@ from formulaseed.documents import compile_seed, compile_tests, load_seed
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.loading import module_from_file
 from formulaseed.testing import Restaurant
-from formulaseed.testing.comparing import raise_step
 from formulaseed.testing.naming import Failed
-from formulaseed.testing.properties import property_tests
+from formulaseed.testing.properties import property_tests, raise_step
 from guarded_formulas import guarded_seeds
 from helpers import ROOT, TASKS, assert_black_unchanged, command, formulaseed, tiny_seed, write_json
 from hostile_corpus import Entry, entries

@@ -16,7 +16,7 @@ import pytest
 from formulaseed import load_seed
 from formulaseed.errors import DataError
 from formulaseed.testing import Restaurant, loaded, reference_evaluate, restaurants, rows
-from formulaseed.testing.comparing import bound_rounding, try_evaluate
+from formulaseed.testing.properties import bound_rounding, try_evaluate
 from helpers import ROOT, SEEDS, tiny_row, tiny_seed, write_json
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st

@@ -22,9 +22,8 @@ from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:
-    from formulaseed.extractors.agreement import FieldAgreement
+    from formulaseed.extractors.agreement import ComparedRestaurant, FieldAgreement, VerdictAgreement
     from formulaseed.extractors.trained.measuring import FieldMeasure
-    from formulaseed.extractors.verdicts import ComparedRestaurant, VerdictAgreement
 
 
 @click.command("agreement")
@@ -58,8 +57,7 @@ def agreement(
 
     Accuracy alone flatters where one value is common: compare it with the baseline, and read Cohen's kappa.
     """
-    from formulaseed.extractors.agreement import measure_agreement
-    from formulaseed.extractors.verdicts import compare_verdicts
+    from formulaseed.extractors.agreement import compare_verdicts, measure_agreement
 
     loaded = load(seed, allow_edited=True)
     if params and not verdicts:
@@ -137,7 +135,7 @@ def _predict(
     Adds restaurants that cannot be read to `failures`, and reviews that the lexical extractor cannot extract. A review
     that another predictor does not answer, or with no text to extract from, is left out without a failure.
     """
-    from formulaseed.extractors.verdicts import ComparedRestaurant, ComparedReview
+    from formulaseed.extractors.agreement import ComparedRestaurant, ComparedReview
 
     predicts_all = isinstance(predictor, LexicalExtractor)
     for place, restaurant, business_id in source.read_restaurants():

@@ -48,10 +48,8 @@ def _print(document: Difference | ResultsDifference | ExpectedOutputs | Sensitiv
         emit_json(document.json)
     elif form == "text":
         show(document.text, nl=False)
-    elif form == "markdown":
-        emit(document.markdown)
     else:
-        emit(document.html)
+        emit(document.markdown if form == "markdown" else document.html)
 
 
 def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, Any] | None]:

@@ -20,6 +20,7 @@ from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, read_page
 from formulaseed.diagnostics.model import Diagnostic, promote_warnings
 from formulaseed.diagnostics.render import format_table, render_github, render_json, summarize
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.documents import analyse_file
 from formulaseed.pipeline import Analysis, fixed
 from formulaseed.source.printing import number_of
@@ -254,8 +255,6 @@ def _read_stamp(path: Path) -> tuple[int, int, int] | None:
 @click.argument("code", required=False)
 def rule(code: str | None) -> None:
     """Explain a diagnostic's code: what it means, an example, what to write instead; or list all codes."""
-    from formulaseed.diagnostics.suggestions import did_you_mean
-
     if code is None:
         show(format_table([("code", "severity", "name"), *CODES.values()]))
         return

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -25,15 +25,11 @@ from formulaseed.draft.transcript import LiveTransport, Settings, Transcript, re
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
 from formulaseed.llm.calls import EFFORTS
 from formulaseed.llm.connecting import check_ready
-from formulaseed.llm.limiter import CostBudget
+from formulaseed.llm.limiter import CostBudget, Prices
 from formulaseed.seed.read.sections import is_task_name
 from formulaseed.seed.task_text import Task, read_task
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import Source
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
-
 
 _SETTINGS = ("model", "effort", "max_repairs", "task_name")
 """The options that are the fields of `Settings`, in their order."""

@@ -8,16 +8,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from formulaseed.cli import options
 from formulaseed.cli.inputs import load, parameters_of
-from formulaseed.cli.options import (
-    add_options,
-    allow_edited_option,
-    check_suffix,
-    choose_format,
-    duplicates_option,
-    param_option,
-    rows_option,
-)
 from formulaseed.cli.output import finish, report_failures, say, show_progress, write_out
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, read_lines
@@ -33,12 +25,12 @@ from formulaseed.source.printing import number_of
 _MAX_LISTED_PLACES = 3
 _SUFFIXES = {".txt": "text", ".md": "markdown", ".html": "html", ".json": "json"}
 
-_shared_options = add_options(
-    rows_option(required=True),
+_shared_options = options.add_options(
+    options.rows_option(required=True),
     click.option("--output", metavar="NAME", help="The output to explain; by default the last that chooses by rules."),
-    param_option,
-    duplicates_option,
-    allow_edited_option,
+    options.param_option,
+    options.duplicates_option,
+    options.allow_edited_option,
     click.option("--quiet", is_flag=True, help="Show no progress."),
 )
 """Add the options that `explain` and `report` share to a command; `_open_explanations` takes their values."""
@@ -59,7 +51,7 @@ def explain(business_id: str | None, with_steps: bool, form: str | None, out: st
     the steps behind it with their values, and the reviews behind those. Quotes need rows with texts (`extract --with-text`).
     Exit status 3 where the restaurant failed.
     """
-    form = choose_format(form, out, _SUFFIXES, "text")
+    form = options.choose_format(form, out, _SUFFIXES, "text")
 
     def select(lines: Iterator[InputLine], observed: ObservedReviews) -> Iterator[InputLine]:
         """Return the line of the restaurant to explain."""
@@ -82,7 +74,7 @@ def report(out: str, **shared: Any) -> None:
 
     The page needs no network. Exit status 3 where some restaurants failed: they are in the page, too.
     """
-    check_suffix(out, ".html", ".htm")
+    options.check_suffix(out, ".html", ".htm")
     with _open_explanations(lambda lines, _: lines, **shared) as (explainer, explanations, failures):
         page = make_report(explainer, explanations, failures)
         write_out(page.html, out, f"{number_of(page.restaurants, 'restaurant')}, {page.failed} failed")

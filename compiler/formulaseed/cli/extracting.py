@@ -1,4 +1,4 @@
-"""Set up the work that `run` and `extract` share: open an extractor for reviews, report progress, failures and costs."""
+"""Define `extract`, and set up the work that it shares with `run`: open an extractor, report progress, failures and costs."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ import click
 
 from formulaseed.cli.extractors import extractor_options, make_extractor
 from formulaseed.cli.inputs import load, parameters_of
-from formulaseed.cli.options import add_options, allow_edited_option, duplicates_option, format_of, panel_option
+from formulaseed.cli.options import (
+    PanelCommand,
+    add_options,
+    allow_edited_option,
+    duplicates_option,
+    format_of,
+    panel_option,
+)
 from formulaseed.cli.output import Progress, finish, report_failures, say, show_progress
 from formulaseed.cli.results import ROWS_SUFFIXES, check_lines, require_parquet
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.files import text_writer
 from formulaseed.data.results import PARTIAL, Extractor, Failures, ResultCounts, write_line
-from formulaseed.extractors.base import OpenExtractor
-from formulaseed.extractors.options import Callbacks, ExtractorOptions
+from formulaseed.extractors.base import Callbacks, ExtractorOptions, OpenExtractor
 from formulaseed.extractors.phase2 import open_extractor
 from formulaseed.extractors.recorded import ExtractionRecorder
 from formulaseed.extractors.registry import EXTRACTORS
 from formulaseed.ir import nodes
 from formulaseed.llm.interruption import Interrupted, Interruption
 from formulaseed.runtime.extracting import ExtractedRestaurant, RunOptions, build_line, flatten_context
+from formulaseed.runtime.extracting import extract as extract_restaurants
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
@@ -293,3 +300,33 @@ def _check_outputs(outputs: Mapping[str, str | None]) -> None:
             first = options.setdefault(path if path == "-" else str(Path(path).absolute()), option)
             if first != option:
                 raise click.UsageError(f"{first} and {option} need two files")
+
+
+# --- the command
+
+
+@click.command("extract", cls=PanelCommand)
+@click.argument("seed", metavar="SEED|MODULE")
+@click.option("--out", default="-", help="Where to write rows; standard output by default.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "parquet"]),
+              help="How to write rows: as --out ends (.parquet), or JSON Lines.")  # fmt: skip
+@click.option("--with-text", is_flag=True, help="Add each review's text, and the quotes and reasons that a model gave.")
+@extraction_options
+def extract(seed: str, out: str, form: RowsFormat | None, **options: Any) -> None:
+    """Filter and extract restaurants with their reviews, for `evaluate` and `score` to read.
+
+    A restaurant is a line with a row for each review that was extracted. Extract once, look at the rows, correct them, and
+    then change formulas as often as you like. A restaurant that failed has no line. Exit status 3 where some restaurants or
+    reviews failed: they are listed, the others are written.
+    """
+    rows_form = choose_rows_format(out, form)
+    job = make_job(seed, {"--out": out}, **options)
+    source = job.source
+
+    with start_job(job) as running, job.open_rows(out, rows_form, running.failures) as write_row:
+        restaurants = source.read_restaurants(running.failures)
+        for restaurant in extract_restaurants(
+            source.evaluator, running.extractor, restaurants, source.options, running.failures
+        ):
+            running.count(write_row(restaurant))
+    finish(running.status)

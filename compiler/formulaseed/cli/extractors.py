@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import click
+from pydantic.fields import FieldInfo
 
 from formulaseed.cli.options import Decorator, flag_of, is_set, panel_option
-from formulaseed.extractors.options import ExtractorOptions
+from formulaseed.extractors.base import ExtractorOptions
 from formulaseed.extractors.registry import EXTRACTORS, find_extractors_with, import_options, resolve_extractor
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 # `run` has these options for every extractor; the cascade has its own options of the same names
 _SHARED_OPTIONS = ("sample", "sample_seed")

@@ -20,7 +20,7 @@ from formulaseed.runtime.loading import describe_missing_seed, load_module
 
 if TYPE_CHECKING:
     from formulaseed.explanation.explainer import VerdictReasons
-    from formulaseed.llm.prices import Prices
+    from formulaseed.llm.limiter import Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def prices_for(model: str, path: str | None, max_usd: float | None) -> Prices:
     Raises `UsageError` if costs are limited by `max_usd` but there is no price of the model, `UnreadableError` if the
     file cannot be read, `DataError` if it is not a file of prices.
     """
-    from formulaseed.llm.prices import read_prices
+    from formulaseed.llm.limiter import read_prices
 
     prices = read_prices(path)
     if max_usd is not None and model not in prices.models:

@@ -66,6 +66,8 @@ _COMMANDS = [name for section in _SECTIONS.values() for name in section]
 _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
+    "extract": "extracting",
+    "init": "examples",
     **dict.fromkeys(("diff", "expect", "sensitivity", "cover", "graph"), "analysis"),
     "report": "explain",
     "rule": "check",

@@ -15,9 +15,7 @@ from formulaseed.data.files import read_bytes
 from formulaseed.diagnostics.model import Diagnostic, Problems
 from formulaseed.errors import SeedError
 from formulaseed.pipeline import Analysis
-from formulaseed.seed import surface
-from formulaseed.seed.citations import Finding, Policy, find_gaps, list_citations, report_gaps
-from formulaseed.seed.policy_notes import NOTES_FILE, PolicyNotes, read_policy_notes
+from formulaseed.seed import citations, surface
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.task_text import read_task
 from formulaseed.source.json_reader import JsonObject
@@ -46,29 +44,29 @@ def compare_with_policy(analysis: Analysis[Any, Any], policy_file: str, baseline
     if is_v1({key.value for key in tree.names()}):
         raise not_v2
     data, _ = read_bytes(policy_file, limits.TASK_BYTES)
-    policy = Policy(read_task(data).sentences)
+    policy = citations.Policy(read_task(data).sentences)
     source = Source(Path(policy_file).as_posix(), data.decode("utf-8-sig"))
-    notes_file = Path(policy_file).with_name(NOTES_FILE)
-    notes = _read_notes(notes_file, policy) if notes_file.exists() else PolicyNotes()
+    notes_file = Path(policy_file).with_name(citations.NOTES_FILE)
+    notes = _read_notes(notes_file, policy) if notes_file.exists() else citations.PolicyNotes()
     known_gaps = _read_notes(Path(baseline), policy).gaps if baseline else notes.gaps
-    gaps = find_gaps(list_citations(program, tree), policy, notes.no_rule)
-    return _leave_out(report_gaps(gaps, source, program.suppressions), known_gaps)
+    gaps = citations.find_gaps(citations.list_citations(program, tree), policy, notes.no_rule)
+    return _leave_out(citations.report_gaps(gaps, source, program.suppressions), known_gaps)
 
 
-def _read_notes(path: Path, policy: Policy) -> PolicyNotes:
+def _read_notes(path: Path, policy: citations.Policy) -> citations.PolicyNotes:
     """Read notes on a policy from a file. Raises `UnreadableError` if it cannot be opened, `SeedError` if it is malformed."""
     problems = Problems()
     source, _ = read_source(path, problems)
     document = read_text(source, path, problems)
-    notes = PolicyNotes()
+    notes = citations.PolicyNotes()
     if document.tree is not None and not problems.has_errors:
-        notes = read_policy_notes(document.tree, policy, problems)
+        notes = citations.read_policy_notes(document.tree, policy, problems)
     if problems.has_errors:
         raise SeedError(problems.sorted())
     return notes
 
 
-def _leave_out(findings: list[Finding], known_gaps: tuple[str, ...]) -> Comparison:
+def _leave_out(findings: list[citations.Finding], known_gaps: tuple[str, ...]) -> Comparison:
     """Return the findings without the known gaps; a gap that is known once leaves out one finding."""
     remaining = Counter(known_gaps)
     diagnostics = []

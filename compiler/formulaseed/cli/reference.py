@@ -22,16 +22,8 @@ from formulaseed.errors import DataError, EvaluationError, SeedError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pipeline import Compilable, compile
+from formulaseed.reference import evaluation
 from formulaseed.reference.document import build_document, compare_references, format_document, next_version
-from formulaseed.reference.evaluation import (
-    STAGES,
-    add_place,
-    evaluate_each,
-    evaluate_steps,
-    find_stage,
-    nest_values,
-    summarize_stages,
-)
 from formulaseed.reference.model import DatabaseLayout, Reference, apply_overlay
 from formulaseed.reference.read import lower_layout, lower_reference
 from formulaseed.reference.rendering import estimate_tokens, render_markdown, render_prompt
@@ -221,7 +213,7 @@ class _FormulasOutcome:
         program = analysis.program
         self.is_checked_only = variables is None and bool(program.record)
         try:
-            values = nest_values(program, variables)
+            values = evaluation.nest_values(program, variables)
         except DataError as error:
             self.are_variables_refused = True
             self.faults = dict.fromkeys(program.output, str(error))
@@ -237,7 +229,7 @@ class _FormulasOutcome:
         try:
             self.values = _evaluate_formulas(analysis, program, values)
         except (DataError, EvaluationError):
-            self.values, errors = evaluate_each(program, values)
+            self.values, errors = evaluation.evaluate_each(program, values)
             for name, error in errors.items():
                 if isinstance(error, DataError):
                     self.faults[name] = str(error)
@@ -246,7 +238,9 @@ class _FormulasOutcome:
 
     def stages(self) -> dict[str, str]:
         """Return the outcome of each stage by its name: whether it passed, warned, failed, or was not reached."""
-        return summarize_stages(self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults))
+        return evaluation.summarize_stages(
+            self.diagnostics, is_evaluated=bool(self.values), has_failed=bool(self.faults)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as the JSON object that the command prints.
@@ -261,7 +255,7 @@ class _FormulasOutcome:
             result = {"value": next(iter(self.values.values()), None)}
             if self.faults:
                 result["failed"] = next(iter(self.faults.values()))
-        diagnostics = [{**d.to_json(), "stage": find_stage(d)} for d in self.diagnostics]
+        diagnostics = [{**d.to_json(), "stage": evaluation.find_stage(d)} for d in self.diagnostics]
         return {**result, "stages": self.stages(), "diagnostics": diagnostics}
 
     def print(self) -> None:
@@ -274,7 +268,7 @@ class _FormulasOutcome:
         for line in lines:
             say(f"formulaseed: {line}", err=True)
         if self.faults or self.diagnostics or self.is_checked_only:
-            text = ", ".join(f"{stage} {self.stages()[stage]}" for stage in STAGES)
+            text = ", ".join(f"{stage} {self.stages()[stage]}" for stage in evaluation.STAGES)
             if self.diagnostics or not self.faults:
                 text = f"{summarize(self.diagnostics) or 'no problems'}; {text}"
             say(text, err=True)
@@ -290,7 +284,7 @@ def _evaluate_formulas(analysis: SeedAnalysis, program: nodes.Program, values: M
     Raises `DataError` for values that do not fit, `EvaluationError` for the first formula without a value.
     """
     if analysis.kind.name != "rules":
-        return evaluate_steps(program, values)
+        return evaluation.evaluate_steps(program, values)
     loaded = Compilable(analysis.kind, analysis.document, program, ())
     module: Any = module_from_source(compile(loaded, formatted=False), "rules")
     try:
@@ -298,7 +292,9 @@ def _evaluate_formulas(analysis: SeedAnalysis, program: nodes.Program, values: M
     except module.DataError as error:
         raise DataError(str(error)) from None
     except module.EvaluationError as error:
-        raise add_place(program, EvaluationError(error.step, error.kind, error.message, error.operands)) from None
+        raise evaluation.add_place(
+            program, EvaluationError(error.step, error.kind, error.message, error.operands)
+        ) from None
     return results
 
 

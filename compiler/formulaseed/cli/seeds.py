@@ -13,33 +13,15 @@ from typing import Any, Literal
 
 import click
 
-from formulaseed import pipeline
+from formulaseed import documents, pipeline
 from formulaseed.backends.base import TARGETS, load_backend
+from formulaseed.cli import output
 from formulaseed.cli.options import check_suffix, reference_option, strict_option
-from formulaseed.cli.output import (
-    check_current,
-    emit,
-    process_files,
-    report_warnings,
-    say,
-    show,
-    show_diagnostics,
-    write_out,
-)
 from formulaseed.cli.overwriting import find_obstacle, report_former
 from formulaseed.data.documents import read_source, read_text
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.documents import (
-    FormulaSeed,
-    analyse,
-    analyse_text,
-    compile_tests,
-    load_file,
-    load_seed,
-    read_style,
-    recognise_kind,
-)
+from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import SeedError, UnreadableError
 from formulaseed.pipeline import Compilable
 from formulaseed.seed.kind import KIND as SEED
@@ -57,21 +39,21 @@ def dump(seed: str, after: Literal["read", "parse", "check", "plan"]) -> None:
     """Show a seed as one of the compiler's phases sees it."""
     from formulaseed.ir.text import dump_program, dump_tree
 
-    analysis = analyse(seed)
+    analysis = documents.analyse(seed)
     tree: object = {"read": analysis.document.tree, "parse": analysis.parsed}.get(after)
     if after in ("check", "plan") and analysis.program is not None:
         if after == "check":
-            show(dump_program(analysis.program), nl=False)
+            output.show(dump_program(analysis.program), nl=False)
             return
         from formulaseed.backends.python.plan import plan_module
 
         plan, _ = plan_module(analysis.program, path="", sha256="")
-        show("".join(f"{name}:\n{_dump_variable(value)}" for name, value in plan.items()), nl=False)
+        output.show("".join(f"{name}:\n{_dump_variable(value)}" for name, value in plan.items()), nl=False)
         return
     if tree is None:
-        show_diagnostics(analysis.diagnostics, err=True)
+        output.show_diagnostics(analysis.diagnostics, err=True)
         sys.exit(1)
-    show(dump_tree(tree), nl=False)
+    output.show(dump_tree(tree), nl=False)
 
 
 def _dump_variable(value: object) -> str:
@@ -107,16 +89,16 @@ def fmt(seeds: tuple[str, ...], check: bool, sort: bool) -> None:
         if text == source.text and path is not None:
             return 0
         if check:
-            say(f"{seed}: would be reformatted; run `formulaseed fmt {seed}`")
+            output.say(f"{seed}: would be reformatted; run `formulaseed fmt {seed}`")
             return 1
         if path is None:
-            emit(text)
+            output.emit(text)
             return 0
         replace_file(path, text)
-        say(seed)
+        output.say(seed)
         return 0
 
-    sys.exit(process_files(seeds, format_one, "; not formatted"))
+    sys.exit(output.process_files(seeds, format_one, "; not formatted"))
 
 
 def _format_source(source: Source, path: Path | None, problems: Problems, *, sort: bool) -> str:
@@ -125,13 +107,13 @@ def _format_source(source: Source, path: Path | None, problems: Problems, *, sor
     `path` is None for standard input. Reports errors to `problems`; the text is of no use then. Raises `UsageError` if
     `sort` is set for a file that is no seed.
     """
-    kind = recognise_kind(source, _FORMATTED_KINDS, problems)
+    kind = documents.recognise_kind(source, _FORMATTED_KINDS, problems)
     if kind is None:
         return ""
     if sort and kind != "seed":
         raise click.UsageError(f"--sort is for seeds: pass {source.name} without it")
     if kind == "requests":
-        from formulaseed.requests.write import format_requests
+        from formulaseed.requests.read import format_requests
 
         return format_requests(source, problems)
     document = read_text(source, path, problems)
@@ -156,27 +138,26 @@ def migrate(seed: str, out: str | None) -> None:
     from formulaseed.seed.write.migrate import migrate as migrate_seed
 
     check_suffix(out, ".json")
-    loaded = load_seed(seed)
+    loaded = documents.load_seed(seed)
     data = loaded.data
     if not isinstance(data, dict) or not is_v1(data):
-        say(f"formulaseed: {seed} is a v2 seed already", err=True)
+        output.say(f"formulaseed: {seed} is a v2 seed already", err=True)
         sys.exit(1)
     migration = migrate_seed(data, loaded.program)
     for item in migration.not_moved:
-        line, column = item.span.source.position(item.span.start)
-        say(f"{item.span.source.name}:{line}:{column}: not migrated: {item.reason}", err=True)
+        output.say(f"{item.span.place}: not migrated: {item.reason}", err=True)
     text = format_json(canonicalize(migration.seed))
     errors: list[Diagnostic] = []
     if not migration.not_moved:
-        diagnostics = analyse_text(Source(out or "<migrated>", text)).diagnostics
+        diagnostics = documents.analyse_text(Source(out or "<migrated>", text)).diagnostics
         errors = [d for d in diagnostics if d.severity == "error"]
     if migration.not_moved or errors:
-        show_diagnostics(errors, err=True)
-        say(f"formulaseed: v2 cannot express all of {seed}; nothing is written", err=True)
+        output.show_diagnostics(errors, err=True)
+        output.say(f"formulaseed: v2 cannot express all of {seed}; nothing is written", err=True)
         sys.exit(1)
     for left_out in migration.left_out:
-        say(f"left out: {left_out}", err=True)
-    write_out(text, out)
+        output.say(f"left out: {left_out}", err=True)
+    output.write_out(text, out)
 
 
 @click.command("schema")
@@ -200,11 +181,11 @@ def schema(subject: str, out: str | None, current: str | None) -> None:
         text = format_json(explanation_schema())
         option = f"--of {subject} "
     if current is None:
-        write_out(text, out)
+        output.write_out(text, out)
         return
     if not Path(current).exists():
         raise UnreadableError(f"cannot read {current}: there is no such file")
-    sys.exit(check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
+    sys.exit(output.check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
 
 
 _DEFAULT_FOLDER = "generated"
@@ -235,7 +216,7 @@ def compile(seeds: tuple[str, ...], **options: Any) -> None:
     """
     job = _Compilation(**options)
     job.check_options()
-    sys.exit(process_files(seeds, job.compile_file, "; not compiled"))
+    sys.exit(output.process_files(seeds, job.compile_file, "; not compiled"))
 
 
 @dataclass
@@ -259,7 +240,6 @@ class _Compilation:
     def check_options(self) -> None:
         """Raise `UsageError` for options that do not go together or that the target does not have."""
         from formulaseed.backends.python.identity import STYLES
-        from formulaseed.diagnostics.suggestions import did_you_mean
 
         for option, value in (("style", self.style), ("tests", self.tests)):
             if value is not None and option not in self.backend.options:
@@ -287,15 +267,15 @@ class _Compilation:
 
         if self.check and seed.endswith(self.backend.suffix):
             return _check_generated(Path(seed), self.target, self.reference, strict=self.strict)
-        loaded = load_file(seed, strict=self.strict, reference=self.reference)
+        loaded = documents.load_file(seed, strict=self.strict, reference=self.reference)
         path = Path(self.out) / f"{module_name(loaded.name)}{self.backend.suffix}"
         source = _compile_for(path, loaded, self.target, self.style)
-        report_warnings(loaded)
+        output.report_warnings(loaded)
         if self.stdout:
-            emit(source)
+            output.emit(source)
             return 0
         if path in self.sources:
-            say(f"{seed}: {self.sources[path]} has the same module, {path}; rename one of the tasks", err=True)
+            output.say(f"{seed}: {self.sources[path]} has the same module, {path}; rename one of the tasks", err=True)
             return 1
         self.sources[path] = seed
         for name in former_module_names(loaded.name):
@@ -305,11 +285,11 @@ class _Compilation:
         status = self._place(path, source, loaded, arguments, "--out")
         if self.tests is None or (status and not self.check):
             return status
-        if not isinstance(loaded, FormulaSeed) or loaded.document.path is None:
-            say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
+        if not isinstance(loaded, documents.FormulaSeed) or loaded.document.path is None:
+            output.say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
             return 2
         tests_path = Path(self.tests) / f"test_{path.name}"
-        tests_source = compile_tests(loaded, tests_path, path, self.style)
+        tests_source = documents.compile_tests(loaded, tests_path, path, self.style)
         return max(
             status, self._place(tests_path, tests_source, loaded, f"{arguments} --tests {self.tests}", "--tests")
         )
@@ -324,17 +304,17 @@ class _Compilation:
         if self.check:
             stale = f"not what {loaded.document.source.name} compiles to"
             if obstacle is not None:
-                say(f"{path}: {stale}: {obstacle.reason}")
+                output.say(f"{path}: {stale}: {obstacle.reason}")
                 return 1
-            return check_current(path, source, f"`formulaseed compile {arguments}`", stale)
+            return output.check_current(path, source, f"`formulaseed compile {arguments}`", stale)
         if obstacle is not None and not (self.force and obstacle.may_be_forced):
             help = f"{obstacle.help}, write to another folder with {option}"
             if obstacle.may_be_forced:
                 help += ", or replace it with --force"
-            say(f"{path}: not overwritten: {obstacle.reason}; {help}", err=True)
+            output.say(f"{path}: not overwritten: {obstacle.reason}; {help}", err=True)
             return 2
         replace_file(path, source, through_link=False)
-        say(str(path))
+        output.say(str(path))
         return 0
 
 
@@ -345,7 +325,7 @@ def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | 
     the document.
     """
     if style is None and "style" in load_backend(target).options:
-        style = read_style(path)
+        style = documents.read_style(path)
     return pipeline.compile(loaded, target, style=style, folder=path.parent)
 
 
@@ -375,19 +355,19 @@ def _check_generated(path: Path, target: str, reference: str | None, *, strict: 
 
     identity = load_backend(target).identify(read_module(path))
     if identity is None:
-        say(f"{path}: not a generated file; passed over", err=True)
+        output.say(f"{path}: not a generated file; passed over", err=True)
         return 0
     source = find_seed(identity.path, path)
     if source is None:
-        say(f"{path}: {describe_missing_seed(identity.path, path)}")
+        output.say(f"{path}: {describe_missing_seed(identity.path, path)}")
         return 1
-    loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
+    loaded = documents.load_file(os.path.relpath(source), strict=strict, reference=reference)
     name = loaded.document.source.name
-    if identity.tested is not None and isinstance(loaded, FormulaSeed):
+    if identity.tested is not None and isinstance(loaded, documents.FormulaSeed):
         module = Path(os.path.normpath(path.parent / identity.tested))
-        expected = compile_tests(loaded, path, module)
+        expected = documents.compile_tests(loaded, path, module)
         arguments = f"{_format_arguments(name, target, module.parent)} --tests {path.parent}"
     else:
         expected = _compile_for(path, loaded, target)
         arguments = _format_arguments(name, target, path.parent)
-    return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
+    return output.check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

@@ -20,6 +20,7 @@ from formulaseed.extractors.model.answers import describe_creation, price_attemp
 from formulaseed.extractors.model.ledger import OpenBatch, UnconfirmedBatch
 from formulaseed.extractors.model.store import Store, default_path
 from formulaseed.llm.calls import Usage, format_cost
+from formulaseed.llm.limiter import read_prices
 from formulaseed.source.printing import number_of
 
 
@@ -45,8 +46,6 @@ def store() -> None:
 @format_option
 def info(path: str | None, form: str) -> None:
     """Print what is in the store and what it has cost."""
-    from formulaseed.llm.prices import read_prices
-
     prices = read_prices()
     with _open_store(path, must_exist=True, read_only=True) as answers:
         contents = answers.info()

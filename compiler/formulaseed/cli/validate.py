@@ -18,8 +18,7 @@ from formulaseed.api import requests_evaluator
 from formulaseed.cli.gaps import list_gaps
 from formulaseed.cli.options import benchmark_option, check_suffix, duplicates_option
 from formulaseed.cli.output import finish, is_terminal, report_failures, report_warnings, say, show_progress
-from formulaseed.cli.results import check_lines
-from formulaseed.cli.table import cut
+from formulaseed.cli.results import check_lines, cut
 from formulaseed.data.candidates import read_dataset
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.files import text_writer

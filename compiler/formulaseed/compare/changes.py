@@ -290,9 +290,7 @@ def _build_step_change(
 ) -> SeedChange:
     """Return a change of `step`, which is a step of the new program or, if it was removed, of the old one."""
     part = "filter" if isinstance(step.operation, nodes.Filter) else "step"
-    line, column = step.span.source.position(step.span.start)
-    place = f"{step.span.source.name}:{line}:{column}"
-    return SeedChange(category, part, kind, step.name, before, after, affects, place)
+    return SeedChange(category, part, kind, step.name, before, after, affects, step.span.place)
 
 
 def _find_users(seed: FormulaSeed, step: nodes.Step) -> _TextLines:

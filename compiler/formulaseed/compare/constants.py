@@ -42,12 +42,6 @@ class Constant:
     is_year: bool
     is_json: bool
 
-    @property
-    def place(self) -> str:
-        """The place of the constant, as `file:line:column`."""
-        line, column = self.span.source.position(self.span.start)
-        return f"{self.span.source.name}:{line}:{column}"
-
     def replace_with(self, value: int | float) -> Source:
         """Return a copy of the seed's text with `value` in place of this constant; a negative one in a formula in parentheses."""
         source = self.span.source

@@ -63,8 +63,7 @@ class CoverageItem:
     @property
     def place(self) -> str:
         """The place of the part, as `file:line:column`."""
-        line, column = self.span.source.position(self.span.start)
-        return f"{self.span.source.name}:{line}:{column}"
+        return self.span.place
 
     def to_json(self) -> dict[str, Any]:
         """Return the item as a JSON object of `--format json`, as docs/analysis.md describes it."""

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from formulaseed.compare.causes import Setting, find_causes
-from formulaseed.compare.effects import RestaurantChange
 from formulaseed.compare.expect import Expectations, Outputs, require_lines
-from formulaseed.compare.outcomes import LoneRestaurant, Outcomes
+from formulaseed.compare.outcomes import LoneRestaurant, Outcomes, RestaurantChange
 from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine

@@ -64,7 +64,7 @@ def pair_programs(
     labels = map_labels(new)
     if verdict is None:
         return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new), labels)
-    old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
+    old_verdict = {step.name: step for step in old.steps}[old_names[verdict.name]]
     possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
     return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new), labels)
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any
 
-from formulaseed.compare.effects import RestaurantChange
-from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, LoneRestaurant, Outcomes
+from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, LoneRestaurant, Outcomes, RestaurantChange
 from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.jsonl import read_lines

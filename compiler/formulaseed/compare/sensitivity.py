@@ -14,8 +14,8 @@ from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
 from formulaseed.compare.definitions import format_name
-from formulaseed.compare.effects import Variant
 from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
+from formulaseed.compare.outcomes import Variant
 from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
@@ -305,7 +305,7 @@ def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[
             return baseline.evaluate(value, module, baseline.arguments)
 
         yield _MovableNumber(
-            constant.value, constant.step, constant.enclosing_text, constant.place, constant.is_year, evaluate
+            constant.value, constant.step, constant.enclosing_text, constant.span.place, constant.is_year, evaluate
         )
 
 

@@ -154,15 +154,11 @@ class ExtractionLine(Record):
     reasons: dict[str, str] = Field(default_factory=dict)
 
 
-class ReviewedLine(Record):
+class ReviewedLine(ExtractionLine):
     """A recorded extraction that serves as an example for a model, with the review's text or the ids of the review."""
 
     business_id: str = ""
     review_id: str = ""
-    text: str | None = None
-    fields: dict[str, Any]
-    quotes: dict[str, str] = Field(default_factory=dict)
-    reasons: dict[str, str] = Field(default_factory=dict)
 
 
 class RowsReviews(Record):

@@ -12,24 +12,20 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from formulaseed.diagnostics.render import summarize
-from formulaseed.draft.acceptance import remove_keys
+from formulaseed.draft import session
+from formulaseed.draft.checking import remove_keys
 from formulaseed.draft.conversion import Part, list_parts
-from formulaseed.draft.prompts import MAX_TOKENS, REPAIR, STAGES, Stage, format_values, number_sentences, system_prompt
-from formulaseed.draft.session import DraftResult, Round
 from formulaseed.draft.transcript import Exchange, Settings
 from formulaseed.llm.calls import Usage, format_cost, sum_costs
-from formulaseed.seed.citations import Gaps, Policy, find_gaps, list_citations
-from formulaseed.seed.numbers import find_numbers, number_values
-from formulaseed.seed.read.words import WORD_KEYS
+from formulaseed.llm.limiter import Prices
+from formulaseed.seed.citations import Gaps, Policy, find_gaps, find_numbers, list_citations, number_values
+from formulaseed.seed.read.steps import WORD_KEYS
 from formulaseed.seed.task_text import Sentence, Task
 from formulaseed.source.json_reader import JsonObject
 from formulaseed.source.printing import number_of, printable
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
 
 Json = Any
 
@@ -44,33 +40,36 @@ EXAMPLE_OUTPUT = {"conditions": 1_177, "graph": 1_425, "seed": 1_813, "repair": 
 
 def estimate(task: Task, settings: Settings, prices: Prices) -> list[str]:
     """Return lines about the likely and the maximum cost of drafting a task. Asks no model."""
-    text_tokens = _max_tokens(format_values({"sentences": number_sentences(task)}))
+    text_tokens = _max_tokens(session.format_values({"sentences": session.number_sentences(task)}))
     repairs = settings.max_repairs
-    stages = [*STAGES, *[REPAIR] * repairs]
+    stages = [*session.STAGES, *[session.REPAIR] * repairs]
     prompts = [
-        _max_tokens(system_prompt(stage)) + _max_tokens(json.dumps(dict(stage.schema))) + text_tokens
+        _max_tokens(session.system_prompt(stage)) + _max_tokens(json.dumps(dict(stage.schema))) + text_tokens
         for stage in stages
     ]
     # the prompt of each stage contains the answers of the stages before it
-    usages = [Usage(cache_write=tokens + n * MAX_TOKENS, output=MAX_TOKENS) for n, tokens in enumerate(prompts)]
+    usages = [
+        Usage(cache_write=tokens + n * session.MAX_TOKENS, output=session.MAX_TOKENS)
+        for n, tokens in enumerate(prompts)
+    ]
     max_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in usages]))
     sentence_count = sum(not sentence.is_frame for sentence in task.sentences)
-    likely = _estimate_usages(stages[: len(STAGES) + 1], prompts, sentence_count)
+    likely = _estimate_usages(stages[: len(session.STAGES) + 1], prompts, sentence_count)
     likely_cost = format_cost(sum_costs([prices.cost(settings.model, usage) for usage in likely]))
-    calls = f"{len(STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
+    calls = f"{len(session.STAGES)} calls to {settings.model}, and at most {repairs} more to repair"
     lines = [f"{number_of(sentence_count, 'sentence')}; {calls}"]
-    for number, (stage, tokens) in enumerate(zip(STAGES, prompts, strict=False), 1):
+    for number, (stage, tokens) in enumerate(zip(session.STAGES, prompts, strict=False), 1):
         answers = ", and the answers before it" if number > 1 else ""
         lines.append(f"{number:02}-{stage.name}: about {tokens:,} tokens of prompt{answers}")
     return [
         *lines,
         f"likely {likely_cost}, if answers are as long for each sentence as those of {EXAMPLE} "
         f"(written by hand, without thinking){', with one repair' if repairs else ''}",
-        f"an answer has {MAX_TOKENS:,} tokens at most, thinking included; all of it costs {max_cost} at most",
+        f"an answer has {session.MAX_TOKENS:,} tokens at most, thinking included; all of it costs {max_cost} at most",
     ]
 
 
-def _estimate_usages(stages: Sequence[Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
+def _estimate_usages(stages: Sequence[session.Stage], prompts: Sequence[int], sentence_count: int) -> Iterator[Usage]:
     """Yield the likely usage of each stage. `prompts` are the maximum tokens of its prompt without earlier answers."""
     answered = 0
     for stage, tokens in zip(stages, prompts, strict=False):
@@ -84,7 +83,7 @@ def _max_tokens(text: str) -> int:
     return -(-len(text.encode()) // _BYTES_PER_TOKEN)
 
 
-def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
+def write_report(result: session.DraftResult, calls: Mapping[str, Exchange], prices: Prices) -> str:
     """Return the report of a draft as Markdown, without empty sections; writes no file.
 
     `calls` are the calls of the session by name, whose costs the last section lists. Control characters become escapes.
@@ -122,7 +121,7 @@ def write_report(result: DraftResult, calls: Mapping[str, Exchange], prices: Pri
     return "\n".join([*lines, "", "## Calls", "", *(f"- {line}" for line in list_costs(calls, prices))]) + "\n"
 
 
-def _format_rounds(rounds: Iterable[Round]) -> Iterator[str]:
+def _format_rounds(rounds: Iterable[session.Round]) -> Iterator[str]:
     """Yield the lines of each round of repair: its summary, and its changes of the seed in a block of code.
 
     Each block is cut after `_MAX_DIFF_LINES`; a round without changes has none.
@@ -209,7 +208,7 @@ class _Citation(NamedTuple):
     content: Json
 
 
-def trace_sources(result: DraftResult) -> SourceTrace:
+def trace_sources(result: session.DraftResult) -> SourceTrace:
     """Follow each part of a draft to the sentences that it cites, and each sentence to the parts that cite it.
 
     Headings and heads of tables need no part that cites them.
@@ -235,7 +234,7 @@ def trace_sources(result: DraftResult) -> SourceTrace:
     )
 
 
-def _find_gaps(result: DraftResult) -> Gaps:
+def _find_gaps(result: session.DraftResult) -> Gaps:
     """Compare the draft's seed with the task, as `check --policy` does; a seed that cannot be read cites nothing."""
     analysis = result.checked.analysis
     tree = analysis.document.tree
@@ -262,14 +261,14 @@ def _cite_parts(draft: Part) -> dict[str, _Citation]:
     return citations
 
 
-def _cite_notes(result: DraftResult) -> dict[str, _Citation]:
+def _cite_notes(result: session.DraftResult) -> dict[str, _Citation]:
     """Return the citation of each assumption and question, by its kind and number."""
     notes = {f"assumption {number}": note for number, note in enumerate(result.assumptions, 1)}
     notes |= {f"question {number}": note for number, note in enumerate(result.questions, 1)}
     return {name: _Citation(note["sources"], None) for name, note in notes.items()}
 
 
-def _find_missing(result: DraftResult) -> Iterator[str]:
+def _find_missing(result: session.DraftResult) -> Iterator[str]:
     """Yield a description of each planned step, and of each output of the text, that the draft does not have."""
     draft = result.checked.draft
     steps = {step["name"] for step in draft["steps"]}

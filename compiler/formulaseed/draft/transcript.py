@@ -18,24 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from formulaseed.data.files import read_json, replace_file
-from formulaseed.draft.prompts import MAX_TOKENS_OF_RETRY
 from formulaseed.draft.wire import parse_json, read_answer
 from formulaseed.errors import DataError, FormulaSeedError, UnreadableError
-from formulaseed.llm.calls import (
-    EFFORTS,
-    Answer,
-    Attempt,
-    Effort,
-    ModelCall,
-    ModelCapabilities,
-    UnusableAnswer,
-    Usage,
-    adapt_call,
-    strip_fence,
-)
+from formulaseed.llm import calls
 from formulaseed.llm.client import Client
-from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import REFUSALS, CallFailed, NotAsked
+from formulaseed.llm.connecting import REFUSALS, CallFailed, Limits, NotAsked
 from formulaseed.llm.interruption import run_interruptibly
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.seed.write.canonical import format_json
@@ -43,6 +30,8 @@ from formulaseed.seed.write.canonical import format_json
 Json = Any
 
 _SETTINGS_FILE = "session.json"
+MAX_TOKENS_OF_RETRY = 64_000
+"""The maximum length of an answer that was cut off before."""
 _OTHER_VERSION = "another version of formulaseed recorded it"
 
 
@@ -51,7 +40,7 @@ class Settings:
     """The settings of a session. `task_name` is empty if the text names the task; `note` is a remark for readers."""
 
     model: str
-    effort: Effort | None
+    effort: calls.Effort | None
     max_repairs: int
     task_name: str = ""
     note: str = ""
@@ -67,11 +56,11 @@ class Settings:
 class Exchange:
     """A call with its answer. `discarded` are the usages of its earlier answers, which were billed, too; None if unknown."""
 
-    call: ModelCall
-    answer: Answer
-    discarded: tuple[Usage | None, ...] = ()
+    call: calls.ModelCall
+    answer: calls.Answer
+    discarded: tuple[calls.Usage | None, ...] = ()
 
-    def check_call(self, name: str, call: ModelCall) -> None:
+    def check_call(self, name: str, call: calls.ModelCall) -> None:
         """Raise `DataError` if the recorded call differs from `call`, with the first line that differs."""
         if dict(self.call.schema) != dict(call.schema):
             raise DataError(f"step {name} is not the recorded one: its schema differs; {_OTHER_VERSION}")
@@ -90,7 +79,7 @@ class Exchange:
         call, answer = self.call, self.answer
         try:
             content: dict[str, Json] = {"answer": parse_json(answer.text)}
-        except UnusableAnswer:
+        except calls.UnusableAnswer:
             content = {"answer_text": answer.text.split("\n")}
         discarded = {"discarded": [usage and usage.to_json() for usage in self.discarded]} if self.discarded else {}
         return {
@@ -111,14 +100,14 @@ def parse_exchange(data: Json) -> Exchange:
     try:
         step, model, system, user = _read_values(data, {"step": str, "model": str, "system": list, "user": list})
         schema, max_tokens = _read_values(data, {"schema": dict, "max_tokens": int})
-        call = ModelCall(step, model, "\n".join(system), "\n".join(user), schema, max_tokens, _read_effort(data))
+        call = calls.ModelCall(step, model, "\n".join(system), "\n".join(user), schema, max_tokens, _read_effort(data))
         if "answer_text" in data:
             text = "\n".join(*_read_values(data, {"answer_text": list}))
         else:
             text = json.dumps(data["answer"], ensure_ascii=False, separators=(",", ":"))
         (stop_reason,) = _read_values(data, {"stop_reason": str})
-        discarded = tuple(None if usage is None else Usage.read(usage) for usage in data.get("discarded", ()))
-        return Exchange(call, Answer(text, stop_reason, Usage.read(data["usage"])), discarded)
+        discarded = tuple(None if usage is None else calls.Usage.read(usage) for usage in data.get("discarded", ()))
+        return Exchange(call, calls.Answer(text, stop_reason, calls.Usage.read(data["usage"])), discarded)
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not a call of a draft: {error}") from None
     except DataError as error:
@@ -136,9 +125,9 @@ def _read_values(data: Json, types: Mapping[str, type]) -> list[Any]:
     return [data[name] for name in types]
 
 
-def _read_effort(data: Json) -> Effort | None:
+def _read_effort(data: Json) -> calls.Effort | None:
     """Return the value of `effort`, which may be null. Raises `KeyError`, or `TypeError` for another value."""
-    if data["effort"] not in (None, *EFFORTS):
+    if data["effort"] not in (None, *calls.EFFORTS):
         raise TypeError("`effort` is not an effort")
     return data["effort"]  # type: ignore[no-any-return]
 
@@ -201,9 +190,9 @@ class Transcript:
         number = len(self.discarded_usages(name)) + 1
         (self.folder / f"{name}.json").rename(self.folder / f"{name}.unused-{number}.json")
 
-    def discarded_usages(self, name: str) -> tuple[Usage | None, ...]:
+    def discarded_usages(self, name: str) -> tuple[calls.Usage | None, ...]:
         """Read the usage of each call of this name that was set aside; None for a damaged file."""
-        usages: list[Usage | None] = []
+        usages: list[calls.Usage | None] = []
         while (path := self.folder / f"{name}.unused-{len(usages) + 1}.json").exists():
             try:
                 usages.append(parse_exchange(read_json(path)).answer.usage)
@@ -214,7 +203,7 @@ class Transcript:
 
 LIMITS = Limits(concurrency=1, retries=4, timeout=180.0, deadline=1800.0)
 """A draft is one call after another; a long answer takes minutes."""
-Ask = Callable[[str, ModelCall], Exchange]
+Ask = Callable[[str, calls.ModelCall], Exchange]
 """A function that returns a call with its answer, or raises `FormulaSeedError`. The names of calls sort in their order."""
 
 
@@ -229,11 +218,11 @@ class LiveTransport:
         self._notify = notify
         self._runner = asyncio.Runner()
         self._client: Client | None = None
-        self._capabilities: ModelCapabilities | None = None
+        self._capabilities: calls.ModelCapabilities | None = None
         self.answered: dict[str, Exchange] = {}
         self.broken = 0
 
-    def ask(self, name: str, call: ModelCall) -> Exchange:
+    def ask(self, name: str, call: calls.ModelCall) -> Exchange:
         """Ask the model, which is paid, and add the exchange to `answered`.
 
         Raises `FormulaSeedError` without an answer, and `Interrupted` at a signal.
@@ -250,11 +239,11 @@ class LiveTransport:
             run_interruptibly(self._runner, self._client.aclose())
         self._runner.close()
 
-    def _count_attempt(self, attempt: Attempt) -> None:
+    def _count_attempt(self, attempt: calls.Attempt) -> None:
         """Add an attempt without an answer to `broken` if it may have been billed."""
         self.broken += attempt.is_bound
 
-    async def _ask(self, name: str, call: ModelCall) -> Exchange:
+    async def _ask(self, name: str, call: calls.ModelCall) -> Exchange:
         """Ask with the schema as a parameter or, if the model or the API does not support it, in the prompt.
 
         The first call connects; its client and capabilities are kept for later calls. An effort that the model does not
@@ -264,7 +253,7 @@ class LiveTransport:
         client = self._client = self._client or Client(LIMITS, self._budget, on_attempt=self._count_attempt)
         capabilities = self._capabilities = self._capabilities or await client.capabilities(call.model)
         try:
-            answer, _ = await client.ask(adapt_call(call, capabilities))
+            answer, _ = await client.ask(calls.adapt_call(call, capabilities))
         except CallFailed as error:
             learned = capabilities.without_refused(str(error)) if error.status in REFUSALS else None
             # Anthropic's own API may refuse a schema for its size, and nothing else
@@ -275,13 +264,13 @@ class LiveTransport:
             self._capabilities = learned
             return await self._ask(name, call)
         # nothing is lost without an enforced schema: the session validates every answer
-        return Exchange(call, answer if capabilities.enforces_schema else strip_fence(answer))
+        return Exchange(call, answer if capabilities.enforces_schema else calls.strip_fence(answer))
 
 
 def replay_answers(transcript: Transcript) -> Ask:
     """Return an `Ask` that reads the answers of a transcript, and raises `DataError` if a call differs from the recorded one."""
 
-    def ask(name: str, call: ModelCall) -> Exchange:
+    def ask(name: str, call: calls.ModelCall) -> Exchange:
         """Return the recorded exchange. Raises `DataError` if there is none, or its call differs."""
         exchange = transcript.exchange(name)
         if exchange is None:
@@ -300,7 +289,7 @@ def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notif
     """
     is_new = False
 
-    def read_recorded(name: str, call: ModelCall) -> Exchange | None:
+    def read_recorded(name: str, call: calls.ModelCall) -> Exchange | None:
         """Return the recorded exchange; None if there is none, or it was set aside.
 
         Raises `DataError` if its call differs and no answer is new yet, and `UnreadableError`.
@@ -322,7 +311,7 @@ def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notif
             transcript.set_aside(name)
             return None
 
-    def ask(name: str, call: ModelCall) -> Exchange:
+    def ask(name: str, call: calls.ModelCall) -> Exchange:
         """Return the recorded exchange if it is usable; otherwise ask `inner`, and write the answer and the settings.
 
         An answer that was cut off is asked for again with twice the tokens, up to `MAX_TOKENS_OF_RETRY`.
@@ -330,7 +319,7 @@ def record_answers(inner: Ask, transcript: Transcript, settings: Settings, notif
         nonlocal is_new
         recorded = read_recorded(name, call)
         if recorded is not None:
-            with suppress(UnusableAnswer):
+            with suppress(calls.UnusableAnswer):
                 read_answer(recorded.answer.text, recorded.call.schema)
                 if not recorded.answer.fault:
                     return recorded

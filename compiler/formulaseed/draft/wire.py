@@ -20,8 +20,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.llm.calls import UnusableAnswer
 from formulaseed.seed.operations import OPERATIONS, Key, OperationSpec
 from formulaseed.seed.read.sections import FIELD_TYPES, SCALARS, STRATEGIES
-from formulaseed.seed.read.steps import MATCH_MODES
-from formulaseed.seed.read.words import ADVERSE, WORD_KEYS
+from formulaseed.seed.read.steps import ADVERSE, MATCH_MODES, WORD_KEYS
 from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 
 Json = Any

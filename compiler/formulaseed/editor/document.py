@@ -25,8 +25,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.operations import OPERATIONS, list_step_keys
 from formulaseed.seed.read.sections import FIELD_KEYS, FIELD_TYPES, V1_KEYS, V1_STEP_KEYS, V2_KEYS
-from formulaseed.seed.read.steps import MATCH_MODES, RULE_KEYS
-from formulaseed.seed.read.words import ADVERSE
+from formulaseed.seed.read.steps import ADVERSE, MATCH_MODES, RULE_KEYS
 from formulaseed.seed.write.canonical import canonicalize, format_json
 from formulaseed.source.json_reader import plain_value
 from formulaseed.source.text import Source

@@ -28,14 +28,13 @@ from pydantic import Field
 
 from formulaseed.data.results import NOT_ASKED, Extraction, ReviewInput
 from formulaseed.extractors.agreement import format_value
-from formulaseed.extractors.base import AskedField, OpenExtractor, ReviewReader
+from formulaseed.extractors.base import AskedField, Callbacks, OpenExtractor, ReviewReader
 from formulaseed.extractors.model.options import ModelOptions
-from formulaseed.extractors.options import Callbacks
 from formulaseed.extractors.trained.classifying import Classifiers, Predictions, RecordedAnswer
 from formulaseed.extractors.trained.extractor import complete_values
 from formulaseed.extractors.trained.features import check_training_installed
+from formulaseed.runtime.extracting import draw
 from formulaseed.runtime.reviews import ReviewSource
-from formulaseed.runtime.sampling import draw
 from formulaseed.source.printing import number_of
 
 if TYPE_CHECKING:

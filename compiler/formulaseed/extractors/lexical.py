@@ -22,52 +22,34 @@ from typing import ClassVar, NamedTuple
 
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, describe_tie, describe_unspoken, fields_of
-from formulaseed.extractors.lexical_text import (
-    NEGATORS,
-    PAUSE,
-    QUOTED,
-    TASK_WORDS,
-    Sentence,
-    Word,
-    find_name,
-    find_number,
-    parse_words,
-    split_sentences,
-    stem_content_words,
-    stem_words,
-)
-from formulaseed.extractors.options import Callbacks, ExtractorOptions
+from formulaseed.extractors import base, lexical_text
 from formulaseed.ir import nodes
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 
 
-class Lexical(ExtractorOptions):
+class Lexical(base.ExtractorOptions):
     """The extractor that uses words alone: a heuristic for a first try, which needs nothing and has no options."""
 
     name: ClassVar[str] = "lexical"
+    is_named: ClassVar[bool] = True
+    """Whether the user named the extractor."""
 
     @contextmanager
     def open(
-        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: base.Callbacks
     ) -> Iterator[LexicalExtractor]:
         """Open the extractor for the fields of `program`; reads nothing of `source`."""
-        yield LexicalExtractor(fields_of(program))
+        yield LexicalExtractor(base.fields_of(program), is_named=self.is_named)
 
 
 class DefaultLexical(Lexical):
     """The extractor of a run for which none was named; the run is in doubt unless words speak for half of the reviews."""
 
-    @contextmanager
-    def open(
-        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
-    ) -> Iterator[LexicalExtractor]:
-        """Open the extractor for the fields of `program`; reads nothing of `source`."""
-        yield LexicalExtractor(fields_of(program), is_named=False)
+    is_named: ClassVar[bool] = False
 
 
-CUE_KINDS = parse_words("phrases lists words denial supposition hearsay quantities names")
+CUE_KINDS = lexical_text.parse_words("phrases lists words denial supposition hearsay quantities names")
 """The kinds of evidence that a review's words give; `bench/lexical.py` measures the extractor without each of them."""
 MIN_WEIGHT = 2.0
 """The least weight with which a sentence speaks for a value: that of a phrase, of a listed thing or of three words."""
@@ -85,7 +67,7 @@ class Cue(NamedTuple):
     kind: str
     stems: tuple[str, ...]
 
-    def find_end(self, words: list[Word], start: int) -> int | None:
+    def find_end(self, words: list[lexical_text.Word], start: int) -> int | None:
         """Return the index of the cue's last word in `words`, if its first one is at `start`.
 
         Returns None if the other words do not follow in their order. Between two of them there may be one other word, but no
@@ -96,7 +78,7 @@ class Cue(NamedTuple):
             if stem not in following:
                 return None
             distance = following.index(stem)
-            if PAUSE in following[:distance]:
+            if lexical_text.PAUSE in following[:distance]:
                 return None
             start += 1 + distance
         return start
@@ -125,16 +107,18 @@ def read_cues(field_index: int, values: Sequence[tuple[str, str]]) -> Iterator[C
     A word that several values have is no cue, nor is a negator or a word of the task. A value without a description has
     its name in place of items.
     """
-    unquoted = [QUOTED.sub(" ", description) for _, description in values]
+    unquoted = [lexical_text.QUOTED.sub(" ", description) for _, description in values]
     texts = [f"{name} {_LIST.sub(' ', text)}" for (name, _), text in zip(values, unquoted, strict=True)]
-    words = [set(stem_content_words(text)) - TASK_WORDS - NEGATORS for text in texts]
+    words = [
+        set(lexical_text.stem_content_words(text)) - lexical_text.TASK_WORDS - lexical_text.NEGATORS for text in texts
+    ]
     value_counts = Counter(word for words_of_value in words for word in words_of_value)
     for index, (name, description) in enumerate(values):
         value = (field_index, index)
-        phrases = filter(stem_content_words, QUOTED.findall(description))
-        yield from (Cue(value, "phrases", stem_words(phrase)) for phrase in phrases)
+        phrases = filter(lexical_text.stem_content_words, lexical_text.QUOTED.findall(description))
+        yield from (Cue(value, "phrases", lexical_text.stem_words(phrase)) for phrase in phrases)
         items = _split_lists(unquoted[index]) if description else [name]
-        yield from (Cue(value, "lists", stems) for stems in map(stem_content_words, items) if stems)
+        yield from (Cue(value, "lists", stems) for stems in map(lexical_text.stem_content_words, items) if stems)
         yield from (Cue(value, "words", (word,)) for word in sorted(words[index]) if value_counts[word] == 1)
 
 
@@ -143,7 +127,9 @@ def _split_lists(description: str) -> list[str]:
     return [item for items in _LIST.findall(description) for item in _SEPARATOR.split(items)]
 
 
-def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[str]) -> dict[ValueIndex, Score]:
+def score_values(
+    cues: Cues, sentences: Iterable[lexical_text.Sentence], kinds: Collection[str]
+) -> dict[ValueIndex, Score]:
     """Return the score of each value that a cue occurs for; other values are left out.
 
     With `denial` in `kinds`, a denied cue counts as denied, not for the value; with `supposition`, a supposed one
@@ -162,7 +148,9 @@ def score_values(cues: Cues, sentences: Iterable[Sentence], kinds: Collection[st
     return scores
 
 
-def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[ValueIndex, dict[str, float]]:
+def _weigh_cues(
+    cues: Cues, words: list[lexical_text.Word], kinds: Collection[str]
+) -> dict[ValueIndex, dict[str, float]]:
     """Return the weights of the cues in a sentence, by value and by the cue's last stem.
 
     The weight is negative if the cue is denied. Of several cues with the same last stem, the greatest weight counts.
@@ -176,15 +164,17 @@ def _weigh_cues(cues: Cues, words: list[Word], kinds: Collection[str]) -> dict[V
                 continue
             weight = _WEIGHTS[cue.kind]
             # a cue with a negator of its own, such as 'never again', is not denied by it
-            if words[end].is_denied and "denial" in kinds and NEGATORS.isdisjoint(cue.stems):
+            if words[end].is_denied and "denial" in kinds and lexical_text.NEGATORS.isdisjoint(cue.stems):
                 weight = -weight
             last = cue.stems[-1]
             weights[cue.value][last] = max(weight, weights[cue.value].get(last, weight))
     return weights
 
 
-_PRAISE = frozenset(stem_content_words("good positive great warm happy satisfied pleased praised liked"))
-_BLAME = frozenset(stem_content_words("bad negative poor rude unhappy dissatisfied displeased criticized disliked"))
+_PRAISE = frozenset(lexical_text.stem_content_words("good positive great warm happy satisfied pleased praised liked"))
+_BLAME = frozenset(
+    lexical_text.stem_content_words("bad negative poor rude unhappy dissatisfied displeased criticized disliked")
+)
 _NO_FACTS: Mapping[str, object] = MappingProxyType({})
 
 
@@ -195,12 +185,8 @@ class _Narrators(NamedTuple):
     first_person: str
     hearsay: str
 
-    def choose(self, is_hearsay: bool) -> str:
-        """Return the field's value for an event that is hearsay, or that the reviewer has seen."""
-        return self.hearsay if is_hearsay else self.first_person
 
-
-class LexicalExtractor(SyncExtractor):
+class LexicalExtractor(base.SyncExtractor):
     """The open extractor of some fields, which uses some kinds of cues.
 
     `is_named` is False if the user named no extractor; the run may be in `doubt` then. `reviews` counts the extracted
@@ -210,7 +196,7 @@ class LexicalExtractor(SyncExtractor):
     name = "lexical"
 
     def __init__(
-        self, fields: Sequence[AskedField], kinds: Collection[str] = CUE_KINDS, *, is_named: bool = True
+        self, fields: Sequence[base.AskedField], kinds: Collection[str] = CUE_KINDS, *, is_named: bool = True
     ) -> None:
         self._fields = tuple(fields)
         self._is_named = is_named
@@ -248,7 +234,7 @@ class LexicalExtractor(SyncExtractor):
 
         `facts` may have the review's `stars`. Raises `DataError` if no word speaks for a field that has no value for nothing.
         """
-        scores = score_values(self._cues, split_sentences(text), self._kinds)
+        scores = score_values(self._cues, lexical_text.split_sentences(text), self._kinds)
         spoken = self._choose_values(scores, text, facts)
         self.reviews += 1
         self.spoken_for += bool(spoken)
@@ -262,7 +248,7 @@ class LexicalExtractor(SyncExtractor):
         values_or_none = {**defaults, **spoken}
         unspoken = [field for field in self._fields if values_or_none[field.name] is None]
         if unspoken:
-            raise DataError(describe_unspoken(unspoken))
+            raise DataError(base.describe_unspoken(unspoken))
         return {name: value for name, value in values_or_none.items() if value is not None}
 
     @property
@@ -286,7 +272,7 @@ class LexicalExtractor(SyncExtractor):
         share = f"{self.spoken_for / self.reviews:.0%} of {number_of(self.reviews, 'review')}"
         return [
             f"lexical: spoke for {share}; elsewhere a field is its default, or its value for nothing",
-            *starmap(describe_tie, sorted(self._ties.items(), key=lambda item: -len(item[1]))[:5]),
+            *starmap(base.describe_tie, sorted(self._ties.items(), key=lambda item: -len(item[1]))[:5]),
             "lexical: a heuristic for a first try; `formulaseed agreement` measures how far to trust it",
         ]
 
@@ -295,7 +281,9 @@ class LexicalExtractor(SyncExtractor):
 
         Unlike `extract_values` it raises nothing, and counts nothing for `summary`.
         """
-        return self._choose_values(score_values(self._cues, split_sentences(text), self._kinds), text, facts)
+        return self._choose_values(
+            score_values(self._cues, lexical_text.split_sentences(text), self._kinds), text, facts
+        )
 
     def _choose_values(
         self, scores: Mapping[ValueIndex, Score], text: str, facts: Mapping[str, object]
@@ -311,12 +299,14 @@ class LexicalExtractor(SyncExtractor):
             value: FieldValue | None = best[index][0]
             narrators = self._narrators[index]
             if field.type in ("integer", "number") and "quantities" in self._kinds:
-                value = find_number(field, text)
+                value = lexical_text.find_number(field, text)
             elif field.type == "string" and "names" in self._kinds:
-                value = find_name(field, text)
+                value = lexical_text.find_name(field, text)
             elif narrators is not None:
                 event_value, is_hearsay = best[narrators.event_index]
-                value = narrators.choose(is_hearsay) if event_value is not None else None
+                value = None
+                if event_value is not None:
+                    value = narrators.hearsay if is_hearsay else narrators.first_person
             if value is None:
                 value = _read_stars(field, facts.get("stars"))
             if value is not None:
@@ -362,7 +352,7 @@ class LexicalExtractor(SyncExtractor):
         field shares a word with this field's name or the description of its value for nothing.
         """
         quotes = [
-            (name, stem_words(" ".join(QUOTED.findall(description))))
+            (name, lexical_text.stem_words(" ".join(lexical_text.QUOTED.findall(description))))
             for name, description in self._fields[index].values
         ]
         hearsay = [name for name, stems in quotes if {"hear", "tell"} & {*stems}]
@@ -380,10 +370,10 @@ class LexicalExtractor(SyncExtractor):
         description = " ".join(description for name, description in field.values if name == self._nothing[index])
         if not description:
             return set()
-        return set(stem_content_words(f"{field.name} {description}")) - TASK_WORDS
+        return set(lexical_text.stem_content_words(f"{field.name} {description}")) - lexical_text.TASK_WORDS
 
 
-def _read_stars(field: AskedField, stars: object) -> FieldValue | None:
+def _read_stars(field: base.AskedField, stars: object) -> FieldValue | None:
     """Return the value that a review's stars suggest if the field has the hint `stars`; None if they suggest none.
 
     Up to 2 stars are blame, 4 or more are praise, which is True for a boolean. An enum has the value if only one of its
@@ -394,5 +384,9 @@ def _read_stars(field: AskedField, stars: object) -> FieldValue | None:
     if field.type == "boolean":
         return stars >= 4
     words = _PRAISE if stars >= 4 else _BLAME
-    values = [name for name, description in field.values if words & {*stem_content_words(f"{name} {description}")}]
+    values = [
+        name
+        for name, description in field.values
+        if words & {*lexical_text.stem_content_words(f"{name} {description}")}
+    ]
     return values[0] if len(values) == 1 else None

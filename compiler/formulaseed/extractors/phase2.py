@@ -18,8 +18,7 @@ from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import ArgumentError
-from formulaseed.extractors.base import OpenExtractor
-from formulaseed.extractors.options import Callbacks, ExtractorOptions
+from formulaseed.extractors.base import Callbacks, ExtractorOptions, OpenExtractor
 from formulaseed.extractors.registry import resolve_extractor, suggest_extractor
 from formulaseed.ir import nodes
 from formulaseed.runtime.extracting import RunOptions, build_line

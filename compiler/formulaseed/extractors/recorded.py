@@ -18,19 +18,18 @@ from formulaseed.data.jsonl import InputLine, Lines, open_lines, parse_lines
 from formulaseed.data.records import ExtractionLine
 from formulaseed.data.results import Extraction, Extractor, Failures, FieldValue, ReviewInput, find_quote, write_line
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor, check_value, fields_of
-from formulaseed.extractors.options import Callbacks, ExtractorOptions, LinesOption
+from formulaseed.extractors import base
 from formulaseed.ir import nodes
 from formulaseed.language.inputs import _find_typo
 from formulaseed.runtime.reviews import ReviewSource
 
 
-class RecordedOptions(ExtractorOptions):
+class RecordedOptions(base.ExtractorOptions):
     """The options that all extractors share that read recorded extractions."""
 
     positional: ClassVar[str] = "extractions"
 
-    extractions: LinesOption = Field(description="Recorded extractions, JSON Lines.")
+    extractions: base.LinesOption = Field(description="Recorded extractions, JSON Lines.")
     strict: bool = Field(False, description="Refuse recorded extractions with fields that the seed does not have.")
 
     def read(self, program: nodes.Program, failures: Failures, *, keeps_texts: bool = False) -> RecordedExtractor:
@@ -40,7 +39,7 @@ class RecordedOptions(ExtractorOptions):
         that cannot be opened.
         """
         lines = open_lines(self.extractions, "extractions")
-        recorded = RecordedExtractor(fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
+        recorded = RecordedExtractor(base.fields_of(program), lines, strict=self.strict, keeps_texts=keeps_texts)
         for place, reason in recorded.faults:
             failures.add_unreadable(place, reason)
         return recorded
@@ -57,13 +56,13 @@ class Recorded(RecordedOptions):
 
     @contextmanager
     def open(
-        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: Callbacks
+        self, program: nodes.Program, source: ReviewSource, failures: Failures, callbacks: base.Callbacks
     ) -> Iterator[RecordedExtractor]:
         """Open the extractor: read all lines, and add those that cannot be used to `failures`."""
         yield self.read(program, failures)
 
 
-class RecordedExtractor(SyncExtractor):
+class RecordedExtractor(base.SyncExtractor):
     """Extracts a review by looking up its recorded extraction, by the ids of its restaurant and of the review.
 
     `faults` are the place and the reason of each line that cannot be used. With `strict` these include lines with a field that
@@ -74,7 +73,7 @@ class RecordedExtractor(SyncExtractor):
 
     def __init__(
         self,
-        fields: Sequence[AskedField],
+        fields: Sequence[base.AskedField],
         lines: Iterable[InputLine],
         *,
         strict: bool = False,
@@ -149,7 +148,7 @@ def check_field_names(keys: Iterable[str], names: Collection[str]) -> None:
             raise DataError(f"the seed has no field `{key[:80]}`; there are: {', '.join(names) or 'none'}")
 
 
-def read_recorded_value(field: AskedField, values: Mapping[str, Any], names: Sequence[str]) -> FieldValue | None:
+def read_recorded_value(field: base.AskedField, values: Mapping[str, Any], names: Sequence[str]) -> FieldValue | None:
     """Return the value of `field` among recorded `values`; the field's default if it is missing or null.
 
     Returns None if the field has no default either: the evaluation reports a missing value that it needs. Raises `DataError` for
@@ -164,7 +163,7 @@ def read_recorded_value(field: AskedField, values: Mapping[str, Any], names: Seq
     value = values.get(field.name)
     if value is None:
         return field.default
-    return check_value(field, value)
+    return base.check_value(field, value)
 
 
 class ExtractionRecorder:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from formulaseed.errors import ArgumentError
-from formulaseed.extractors.options import ExtractorOptions
+from formulaseed.extractors.base import ExtractorOptions
 
 EXTRACTORS = {
     "lexical": "formulaseed.extractors.lexical.Lexical",

@@ -1,6 +1,6 @@
 """Lists syntax of other languages and typing errors in formulas, each with the form to write.
 
-Pure data. `syntax_errors` looks up the text at which the parser stops, `check.unknown_calls` the names of unknown functions.
+Pure data. `syntax_errors` looks up the text at which the parser stops, `check.calls` the names of unknown functions.
 Adding a hint is one row; the examples are tests.
 """
 

@@ -14,9 +14,8 @@ from typing import Any, Literal
 from formulaseed import limits
 from formulaseed.language import intervals
 from formulaseed.language.exactness import Exactness, always_inexact, exact_if_exact, rounded_if_exact
-from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
-from formulaseed.language.types import NUMBER, Base, Type, Value, join
+from formulaseed.language.types import NUMBER, Base, Info, Type, Value, join
 from formulaseed.source.text import value_node
 
 Number = int | float

@@ -10,8 +10,7 @@ from dataclasses import field, replace
 from enum import Enum
 
 from formulaseed.language.aggregates import AGGREGATES, AggregateFunction
-from formulaseed.language.info import Info
-from formulaseed.language.types import Value
+from formulaseed.language.types import Info, Value
 from formulaseed.source.text import tree_node, value_node
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from enum import Enum
 
-from formulaseed.source.text import value_node
+from formulaseed.language.intervals import Range
+from formulaseed.source.text import Span, tree_node, value_node
 
 Value = str | int | float | bool | None
 """A value at run time: any JSON value but a list or an object."""
@@ -129,3 +130,17 @@ def fits(value: Type, target: Type) -> bool:
     if joined is None or joined.is_error:
         return joined is not None
     return joined.base is target.base and joined.nullable == target.nullable
+
+
+@tree_node
+class Info:
+    """The type of an expression, the range of its value if that is a number, and its place in the source.
+
+    If `is_constant`, the expression is made of literals alone, and `constant` is its value.
+    """
+
+    ty: Type
+    span: Span
+    range: Range | None = None
+    is_constant: bool = False
+    constant: Value = None

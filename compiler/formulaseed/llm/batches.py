@@ -12,7 +12,7 @@ from typing import Any
 
 from formulaseed.llm.calls import Answer, ModelCall, build_request, parse_answer
 from formulaseed.llm.client import Client
-from formulaseed.llm.failures import NEVER_ARRIVED, CallFailed, summarize_error, translate_error
+from formulaseed.llm.connecting import NEVER_ARRIVED, CallFailed, summarize_error, translate_error
 
 
 class NoBatches(CallFailed):

@@ -17,24 +17,7 @@ from typing import Any
 
 from formulaseed.data.results import NOT_ASKED
 from formulaseed.errors import FormulaSeedError
-from formulaseed.llm.calls import (
-    Answer,
-    Attempt,
-    ModelCall,
-    ModelCapabilities,
-    build_request,
-    collect_message,
-    parse_answer,
-)
-from formulaseed.llm.connecting import Limits, connect, is_foreign, open_pools
-from formulaseed.llm.failures import (
-    CallFailed,
-    DamagedAnswer,
-    NotAsked,
-    attempt_status,
-    read_retry_after,
-    translate_error,
-)
+from formulaseed.llm import calls, connecting
 from formulaseed.llm.limiter import AdaptiveLimiter, CostBudget, RateLimiter
 
 _PUSHBACK_STATUSES = ("429", "529")
@@ -54,7 +37,7 @@ class _CallState:
     `answered_ms` is the duration of an attempt with status 200 whose body has not been read yet; None for no such attempt.
     """
 
-    call: ModelCall
+    call: calls.ModelCall
     deadline: float
     statuses: list[str] = field(default_factory=list)
     id: int = 0
@@ -74,10 +57,10 @@ class Client:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: connecting.Limits,
         budget: CostBudget,
-        begin: Callable[[ModelCall], int] = lambda _: 0,
-        on_attempt: Callable[[Attempt], None] = lambda _: None,
+        begin: Callable[[calls.ModelCall], int] = lambda _: 0,
+        on_attempt: Callable[[calls.Attempt], None] = lambda _: None,
         is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.limits = limits
@@ -90,13 +73,13 @@ class Client:
         self._tokens = RateLimiter(limits.tokens_per_minute, is_over)
         self._begin = begin
         self._on_attempt = on_attempt
-        self.sdk = connect(limits, self._record)
+        self.sdk = connecting.connect(limits, self._record)
         self.url = str(self.sdk.base_url.copy_with(userinfo=b""))
-        self.is_foreign = is_foreign(self.url)
+        self.is_foreign = connecting.is_foreign(self.url)
         self._sdks = [self.sdk]
         self._create_functions: Iterator[Callable[..., Any]] | None = None
 
-    async def ask(self, call: ModelCall) -> tuple[Answer, Attempt]:
+    async def ask(self, call: calls.ModelCall) -> tuple[calls.Answer, calls.Attempt]:
         """Send a call, which is paid, and return its answer and the attempt that got it.
 
         Waits until the rates, the concurrency and the budget allow the call. Raises `CallFailed` if it has no answer,
@@ -105,9 +88,9 @@ class Client:
         await self._wait_for_rates(call)
         async with self.limiter:
             if self._is_over():
-                raise NotAsked(NOT_ASKED)
+                raise connecting.NotAsked(NOT_ASKED)
             if not await self._budget.reserve(call):
-                raise NotAsked(self._budget.explain_refusal(call), is_final=self._budget.has_price(call))
+                raise connecting.NotAsked(self._budget.explain_refusal(call), is_final=self._budget.has_price(call))
             try:
                 answer, attempt = await self._send_until_deadline(call)
                 self._budget.charge(attempt)
@@ -115,7 +98,7 @@ class Client:
                 self._budget.settle(call)
         return answer, attempt
 
-    async def _send_until_deadline(self, call: ModelCall) -> tuple[Answer, Attempt]:
+    async def _send_until_deadline(self, call: calls.ModelCall) -> tuple[calls.Answer, calls.Attempt]:
         """Send a call with the SDK's retries. Raises `CallFailed`, also if there is no answer before the deadline.
 
         Returns the answer and its attempt, which the caller has to charge. Attempts without an answer are recorded.
@@ -129,35 +112,35 @@ class Client:
             self._end_broken_attempt(state)
             statuses = ", ".join(state.statuses) or "none ended"
             message = f"no answer within the deadline of {self.limits.deadline:g} s (attempts: {statuses})"
-            raise CallFailed(message) from None
+            raise connecting.CallFailed(message) from None
         except FormulaSeedError:
             self._end_broken_attempt(state)
             raise
         except Exception as error:
             self._end_broken_attempt(state)
-            raise translate_error(error, len(state.statuses)) from None
+            raise connecting.translate_error(error, len(state.statuses)) from None
         return answer, self._build_attempt(state, "200", state.answered_ms or 0, answer.request_id, answer)
 
-    async def _send(self, call: ModelCall) -> Answer:
+    async def _send(self, call: calls.ModelCall) -> calls.Answer:
         """Send a request, streamed if the answer may be long. Raises errors of the SDK, and `DamagedAnswer`."""
         # a long answer is streamed, since an idle connection may be closed
         if call.max_tokens > _MAX_UNSTREAMED_TOKENS:
             # not by the SDK's own collector, which fails if a server states no usage
-            stream = await self.sdk.messages.create(**build_request(call), stream=True)
+            stream = await self.sdk.messages.create(**calls.build_request(call), stream=True)
             try:
                 async with stream:
-                    message = await collect_message(event.to_dict() async for event in stream)
-                return parse_answer(message, stream.response.headers.get("request-id", ""), call.max_usage)
+                    message = await calls.collect_message(event.to_dict() async for event in stream)
+                return calls.parse_answer(message, stream.response.headers.get("request-id", ""), call.max_usage)
             except ValueError as error:
-                raise DamagedAnswer(str(error)) from None
+                raise connecting.DamagedAnswer(str(error)) from None
         # parsed here, since the SDK's objects take longer to build than everything else in this package
-        response = await self._next_create_function()(**build_request(call))
+        response = await self._next_create_function()(**calls.build_request(call))
         try:
-            return parse_answer(await response.read(), response.request_id or "", call.max_usage)
+            return calls.parse_answer(await response.read(), response.request_id or "", call.max_usage)
         except ValueError as error:
-            raise DamagedAnswer(str(error)) from None
+            raise connecting.DamagedAnswer(str(error)) from None
 
-    async def capabilities(self, model: str) -> ModelCapabilities:
+    async def capabilities(self, model: str) -> calls.ModelCapabilities:
         """Ask the API for the features of a model; without a usable answer within 20 s return those of current models.
 
         A server that is not Anthropic's own has then stated nothing.
@@ -167,10 +150,10 @@ class Client:
                 model_info = await self.sdk.with_options(max_retries=2).models.retrieve(model)
             stated: Any = model_info.capabilities
             features = (stated.effort, stated.thinking.types.disabled, stated.structured_outputs)
-            return ModelCapabilities(*(feature.supported for feature in features))
+            return calls.ModelCapabilities(*(feature.supported for feature in features))
         # the endpoint and its data are optional; if something is wrong, the calls themselves will report it
         except Exception:
-            return ModelCapabilities(is_stated=not self.is_foreign)
+            return calls.ModelCapabilities(is_stated=not self.is_foreign)
 
     def _next_create_function(self) -> Callable[..., Any]:
         """Return the SDK's `create` on the next of several small pools, in turn.
@@ -178,23 +161,23 @@ class Client:
         The first call opens the pools, which `aclose` closes.
         """
         if self._create_functions is None:
-            self._sdks += open_pools(self.sdk, (self.limits.concurrency - 1) // _POOL_SIZE)
+            self._sdks += connecting.open_pools(self.sdk, (self.limits.concurrency - 1) // _POOL_SIZE)
             self._create_functions = cycle([sdk.messages.with_raw_response.create for sdk in self._sdks])
         return next(self._create_functions)
 
-    async def count_tokens(self, call: ModelCall) -> int:
+    async def count_tokens(self, call: calls.ModelCall) -> int:
         """Ask the API for the number of tokens in a call's prompt, which is free.
 
         Raises `CallFailed` if the API gives no number.
         """
         try:
-            prompt = {name: value for name, value in build_request(call).items() if name != "max_tokens"}
+            prompt = {name: value for name, value in calls.build_request(call).items() if name != "max_tokens"}
             tokens: object = (await self.sdk.messages.count_tokens(**prompt)).input_tokens
             if type(tokens) is not int or tokens < 0:
                 raise ValueError("the API's count of tokens is not a number")
             return tokens
         except Exception as error:
-            raise translate_error(error) from None
+            raise connecting.translate_error(error) from None
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -215,7 +198,7 @@ class Client:
         if state.statuses:
             await self._wait_for_retry(state)
         if self._is_over():
-            raise NotAsked(NOT_ASKED)
+            raise connecting.NotAsked(NOT_ASKED)
         state.id = self._begin(state.call)
         start = time.perf_counter()
         task = asyncio.current_task()
@@ -224,7 +207,7 @@ class Client:
         try:
             response = await call_next(request)
         except BaseException as error:
-            self._end_attempt(state, attempt_status(error), _ms_since(start))
+            self._end_attempt(state, connecting.attempt_status(error), _ms_since(start))
             raise
         finally:
             if task is not None:
@@ -247,7 +230,9 @@ class Client:
         """
         if not self._budget.may_retry():
             statuses = ", ".join(state.statuses)
-            raise CallFailed(f"no answer (attempts: {statuses}), and one more could cost more than the limit")
+            raise connecting.CallFailed(
+                f"no answer (attempts: {statuses}), and one more could cost more than the limit"
+            )
         if state.statuses[-1] in _PUSHBACK_STATUSES:
             await self.limiter.reacquire()
         await self._wait_for_rates(state.call)
@@ -257,15 +242,15 @@ class Client:
 
         Does nothing for an answer after which the SDK does not retry.
         """
-        failure = CallFailed("", status=response.status_code)
-        seconds = read_retry_after(response.headers)
+        failure = connecting.CallFailed("", status=response.status_code)
+        seconds = connecting.read_retry_after(response.headers)
         if failure.may_pass and seconds > state.deadline - time.monotonic():
             wait = f"asks to wait {seconds:,.0f} s, beyond the deadline of {self.limits.deadline:g} s"
-            raise CallFailed(f"the API answered {failure.status} and {wait}", status=failure.status)
+            raise connecting.CallFailed(f"the API answered {failure.status} and {wait}", status=failure.status)
         if failure.may_pass and self._is_over():
-            raise NotAsked(NOT_ASKED)
+            raise connecting.NotAsked(NOT_ASKED)
 
-    async def _wait_for_rates(self, call: ModelCall) -> None:
+    async def _wait_for_rates(self, call: calls.ModelCall) -> None:
         """Wait until the requests and the tokens per minute allow the call."""
         await self._requests.take(1)
         await self._tokens.take(call.bytes / _BYTES_PER_TOKEN)
@@ -291,8 +276,8 @@ class Client:
         self._on_attempt(attempt)
 
     def _build_attempt(
-        self, state: _CallState, status: str, ms: int, request_id: str, answer: Answer | None = None
-    ) -> Attempt:
+        self, state: _CallState, status: str, ms: int, request_id: str, answer: calls.Answer | None = None
+    ) -> calls.Attempt:
         """Return an attempt that has ended, with the answer's usage if it has an `answer`.
 
         Without one, its usage is the upper bound of the call if the attempt may have been charged, else None.
@@ -301,10 +286,12 @@ class Client:
         number = len(state.statuses)
         if answer is not None:
             bound = answer.is_bound
-            return Attempt(call.key, call.model, status, ms, answer.usage, request_id, number + 1, state.id, bound)
+            return calls.Attempt(
+                call.key, call.model, status, ms, answer.usage, request_id, number + 1, state.id, bound
+            )
         is_bound = status in _MAYBE_CHARGED
         usage = call.max_usage if is_bound else None
-        return Attempt(call.key, call.model, status, ms, usage, request_id, number, state.id, is_bound)
+        return calls.Attempt(call.key, call.model, status, ms, usage, request_id, number, state.id, is_bound)
 
 
 def _ms_since(start: float) -> int:

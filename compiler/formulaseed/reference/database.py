@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import DataError, UnreadableError, require_extra
 from formulaseed.language.ast import RESERVED_WORDS, is_name
-from formulaseed.reference.custom_fields import (
-    MAX_LISTED_NAMES,
-    add_custom_fields,
-    find_definition_table,
-    map_definition_columns,
-    refuse_unknown_table,
-)
+from formulaseed.reference import custom_fields
 from formulaseed.reference.model import DatabaseLayout, Entity, EntityField, EnumType, Json, Reference
 from formulaseed.source.printing import printable
 
@@ -91,7 +85,7 @@ class _Reflection:
         """Read the whole database; return its reference and what was left out. Raises `DataError` if the layout is unclear."""
         tables = sorted(self.inspector.get_table_names(self.schema))
         views = sorted(self.inspector.get_view_names(self.schema))
-        definition_table = find_definition_table([*tables, *views], self.read_columns, self.layout)
+        definition_table = custom_fields.find_definition_table([*tables, *views], self.read_columns, self.layout)
         root = self.choose_root([table for table in tables if table != definition_table], views)
         about = f"Primary {_words(root).lower()} entity (root context)"
         entities = [self.read_entity(root, root, about, nullable=False, is_root=True)]
@@ -102,7 +96,7 @@ class _Reflection:
             entities.append(self.read_entity(name, table, about, nullable=nullable))
         if definition_table:
             rows = self.read_definitions(definition_table, list(self.read_columns(definition_table)))
-            entities = add_custom_fields(entities, rows, names_by_table, self.left_out)
+            entities = custom_fields.add_custom_fields(entities, rows, names_by_table, self.left_out)
         description = f"What formulas over {root} may say: its fields, operators, functions and syntax."
         reference = Reference(tuple(entities), root, description=description, enums=tuple(self.enums.values()))
         return reference, tuple(dict.fromkeys(self.left_out))
@@ -120,12 +114,12 @@ class _Reflection:
             raise DataError("the database has no tables")
         root = self.layout.root
         if root:
-            refuse_unknown_table(root, [*tables, *views])
+            custom_fields.refuse_unknown_table(root, [*tables, *views])
         else:
             keys = {table: len(self.inspector.get_foreign_keys(table, self.schema)) for table in tables}
             candidates = [table for table in tables if keys[table] == max(keys.values())]
             if len(candidates) > 1:
-                names = ", ".join(candidates[:MAX_LISTED_NAMES])
+                names = ", ".join(candidates[: custom_fields.MAX_LISTED_NAMES])
                 raise DataError(f"which table is the root? name it with --root: {names}")
             root = candidates[0]
         if not _can_name_entity(root):
@@ -261,10 +255,10 @@ class _Reflection:
         """
         import sqlalchemy
 
-        columns_by_meaning = map_definition_columns(columns, self.layout)
+        columns_by_meaning = custom_fields.map_definition_columns(columns, self.layout)
         for column in columns_by_meaning.values():
             if column not in columns:
-                names = ", ".join(columns[:MAX_LISTED_NAMES])
+                names = ", ".join(columns[: custom_fields.MAX_LISTED_NAMES])
                 raise DataError(f"the table `{table}` has no column `{column}`; it has: {names}")
         for meaning in ("entity", "key", "type"):
             if meaning not in columns_by_meaning:

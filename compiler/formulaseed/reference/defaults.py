@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from formulaseed.diagnostics.model import Problems
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.types import Type
+from formulaseed.reference.kind import find_unlisted
 from formulaseed.reference.model import CUSTOM, Example, Reference, SyntaxPattern
-from formulaseed.reference.rules import find_unlisted
 from formulaseed.source.json_reader import PlainText
 from formulaseed.source.text import Source, Span
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from formulaseed.diagnostics.model import Diagnostic, Help
 from formulaseed.diagnostics.suggestions import did_you_mean, find_closest, suggest
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
@@ -20,9 +21,6 @@ from formulaseed.language.types import Value
 from formulaseed.reference.model import CUSTOM, KnownNames, Reference
 from formulaseed.reference.variables import is_same, nest_dotted_names
 from formulaseed.source.text import shorten
-
-if TYPE_CHECKING:
-    from formulaseed.diagnostics.model import Diagnostic, Help
 
 _MAX_NAME_CHARACTERS = 80  # a longer unknown name is cut in messages
 
@@ -77,8 +75,7 @@ def add_place(program: nodes.Program, error: EvaluationError) -> EvaluationError
     """Set `error.place` to the position in the formula or file of rules, if any, and return the same error."""
     span = find_failure_span(program, error.step, error.kind)
     if span is not None:
-        line, column = span.source.position(span.start)
-        error.place = f"{span.source.name}:{line}:{column}"
+        error.place = span.place
     return error
 
 

@@ -108,8 +108,7 @@ class _ReferenceReader:
 
     def open_section(self, section: JsonObject, key: str, known_keys: Sequence[str] | None = None) -> JsonObject:
         """Return the object at a key, with unknown keys reported unless `known_keys` is None; an empty object if it is absent."""
-        value = section.get(key)
-        inner = self.shape.read_object(value, f"`{key}`") if value is not None else None
+        inner = self.shape.read_object(section.get(key), f"`{key}`")
         if inner is None:
             return JsonObject(section.span, ())
         if known_keys is not None:
@@ -156,7 +155,7 @@ class _ReferenceReader:
             return []
         example = '"entities": {"listing": {"fields": {…}}}'
         value = self.shape.require(self.document, "entities", "the formula reference", example)
-        section = self.shape.read_object(value, "`entities`") if value is not None else None
+        section = self.shape.read_object(value, "`entities`")
         if section is None:
             return None
         return [self.read_entity(member) for member in self.limit_members(section, "`entities`", limits.ENTITIES)]
@@ -176,7 +175,7 @@ class _ReferenceReader:
             return model.Entity(name.value)
         shape.report_unknown_keys(section, _ENTITY_KEYS, noun)
         value = shape.require(section, "fields", noun, '"fields": {"name": {"type": "string"}}')
-        listed = shape.read_object(value, "`fields`") if value is not None else None
+        listed = shape.read_object(value, "`fields`")
         fields: tuple[Member, ...] = ()
         if listed is not None:
             fields = self.limit_members(listed, "`fields`", self.fields_left)
@@ -224,7 +223,7 @@ class _ReferenceReader:
         Faults are reported. A missing or unknown type is `json`, and a missing default None.
         """
         example = f'"{type_key}": such as "integer"'
-        type_name = self.shape.read_text(self.shape.require(section, type_key, "the field", example), f"`{type_key}`")
+        type_name = self.shape.require_text(section, type_key, "the field", example)
         value = section.get(default_key)
         return model.EntityField(
             name,

@@ -9,24 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from formulaseed import limits
+from formulaseed.diagnostics import suggestions
 from formulaseed.diagnostics.catalogue import reading as catalogue
 from formulaseed.diagnostics.catalogue.expressions import DOMAIN_WORDING, DocumentWording
 from formulaseed.diagnostics.catalogue.seed import FIX_OTHERS_FIRST, unknown_field
 from formulaseed.diagnostics.model import Help, Problems
-from formulaseed.diagnostics.suggestions import (
-    COMPARED_LETTERS,
-    did_you_mean,
-    find_closest,
-    is_typo,
-    suggest,
-    suggest_any,
-)
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import build_error
 from formulaseed.language.functions import Function
-from formulaseed.language.info import Info
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Info
 from formulaseed.reference.model import CUSTOM, Reference
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.seed.surface import RULES_KEY
@@ -116,7 +108,7 @@ class DomainScope(SeedScope):
         span = name.span
         reference = self.reference
         self._suggestions -= 1
-        if self._suggestions < 0 or not COMPARED_LETTERS.take(0):
+        if self._suggestions < 0 or not suggestions.COMPARED_LETTERS.take(0):
             self.report_once(catalogue.unknown_name(span, self.words.unknown, text, FIX_OTHERS_FIRST), text)
             return
         entity, _, rest = text.partition(".")
@@ -143,18 +135,18 @@ class DomainScope(SeedScope):
         own = {full.partition(".")[2]: full for full in self.reference.field_names(entity)}
         first, _, more = rest.partition(".")
         if more and first in own:
-            return suggest(f"{entity}.{first}", certain=False, more=" a field has no parts")
+            return suggestions.suggest(f"{entity}.{first}", certain=False, more=" a field has no parts")
         by_key = {short.removeprefix(f"{CUSTOM}."): short for short in own}
         last = rest.rpartition(".")[2]
         if last in by_key:
-            return suggest(f"{entity}.{by_key[last]}")
+            return suggestions.suggest(f"{entity}.{by_key[last]}")
         elsewhere = self.reference.find_by_last_name(last)
-        if elsewhere and find_closest(rest, own) is None:
-            return suggest_any(elsewhere)
-        key = find_closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
+        if elsewhere and suggestions.find_closest(rest, own) is None:
+            return suggestions.suggest_any(elsewhere)
+        key = suggestions.find_closest(last, by_key) if rest.startswith(f"{CUSTOM}.") else None
         if key is not None:
-            return suggest(f"{entity}.{by_key[key]}", certain=is_typo(last, key, by_key))
-        return did_you_mean(rest, own, noun="fields", prefix=f"{entity}.")
+            return suggestions.suggest(f"{entity}.{by_key[key]}", certain=suggestions.is_typo(last, key, by_key))
+        return suggestions.did_you_mean(rest, own, noun="fields", prefix=f"{entity}.")
 
     def _suggest_entity(self, entity: str, rest: str) -> Help:
         """Return a suggestion for `entity.rest`, in which the entity is unknown.
@@ -163,16 +155,16 @@ class DomainScope(SeedScope):
         similar entity, the entity's name as a field without parts, or else the entities that there are.
         """
         names = [known.name for known in self.reference.entities]
-        close = find_closest(entity, names)
+        close = suggestions.find_closest(entity, names)
         if close is not None and self.reference.resolve_name(f"{close}.{rest}"):
-            return suggest(f"{close}.{rest}", certain=is_typo(entity, close, names))
+            return suggestions.suggest(f"{close}.{rest}", certain=suggestions.is_typo(entity, close, names))
         if elsewhere := self.reference.find_by_last_name(rest.rpartition(".")[2]):
-            return suggest_any(elsewhere)
+            return suggestions.suggest_any(elsewhere)
         if close is not None:
             return self._suggest_own_field(close, rest)
         if self.reference.resolve_name(entity) is not None:
-            return suggest(entity, certain=False, more=" a field has no parts")
-        return did_you_mean(entity, names, noun="entities", limit=12)
+            return suggestions.suggest(entity, certain=False, more=" a field has no parts")
+        return suggestions.did_you_mean(entity, names, noun="entities", limit=12)
 
     def _suggest_direct_name(self, text: str) -> Help:
         """Return a suggestion for an unknown name without a dot, which may also be a literal, a function or a string.
@@ -181,22 +173,22 @@ class DomainScope(SeedScope):
         similar names.
         """
         if text.lower() in _LITERAL_SPELLINGS:
-            return suggest(_LITERAL_SPELLINGS[text.lower()])
+            return suggestions.suggest(_LITERAL_SPELLINGS[text.lower()])
         if elsewhere := self.reference.find_by_last_name(text):
-            return suggest_any(elsewhere, certain=True)
+            return suggestions.suggest_any(elsewhere, certain=True)
         if text in self.functions:
             return f"`{text}` is a function: {self.functions[text].signature}"
         names = self._names_by_last_part()
-        close = find_closest(text, names)
+        close = suggestions.find_closest(text, names)
         if close is not None:
-            return suggest(names[close], certain=is_typo(text, close, names))
-        entity = find_closest(text, [known.name for known in self.reference.entities])
+            return suggestions.suggest(names[close], certain=suggestions.is_typo(text, close, names))
+        entity = suggestions.find_closest(text, [known.name for known in self.reference.entities])
         if entity is not None:
             return f"write a field of `{entity}`, such as `{next(iter(self.reference.field_names(entity)), entity)}`"
         if any(ty is not None and text in (ty.values or ()) for ty in self.reference.types.values()):
-            return suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
+            return suggestions.suggest(f"'{text}'", certain=False, more=" a string is written in quotes")
         fields = [self.reference.short_name(full) for full in self._sort_root_first()[: limits.SUGGESTIONS]]
-        return did_you_mean(text, fields, noun="fields", limit=12)
+        return suggestions.did_you_mean(text, fields, noun="fields", limit=12)
 
     def names(self) -> Iterator[str]:
         """Yield the names that formulas can use: fields by their own names, entities, functions."""

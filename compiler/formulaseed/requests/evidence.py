@@ -197,9 +197,7 @@ def lower_evidence(value: JsonValue | None, shape: Shape) -> ir.Evidence | None:
     section = shape.read_object(value, "`evidence`", 'an object such as {"kind": "review_text", "pattern": "cozy"}')
     if section is None:
         return None
-    kind_string = shape.read_text(
-        shape.require(section, "kind", "the evidence", '"kind": such as "item_meta"'), "`kind`"
-    )
+    kind_string = shape.require_text(section, "kind", "the evidence", '"kind": such as "item_meta"')
     kind = shape.read_choice(kind_string, "kind of evidence", KINDS) if kind_string else None
     if kind is None:
         return None

@@ -13,8 +13,8 @@ from typing import Any
 from formulaseed.diagnostics.model import Problems
 from formulaseed.errors import DataError, SeedError
 from formulaseed.requests import model as ir
-from formulaseed.requests.calls import plan_call
 from formulaseed.requests.evaluation import Truth, and_, or_
+from formulaseed.requests.model import plan_call
 from formulaseed.requests.read import lower_requests
 from formulaseed.requests.records import Background, Restaurant, parse_background, parse_restaurant
 from formulaseed.requests.validate import RequestResult, build_results, trace

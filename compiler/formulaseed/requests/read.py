@@ -2,15 +2,16 @@
 
 In: the file's text. Out: every request, or an invalid one with its errors; every deviation from the format is a
 diagnostic. A structure without the request around it is read, too. `evidence` lowers evidence, and `groups` has the patterns
-of groups. Source: the request structure reference.
+of groups. Formatting a file keeps its layout. Source: the request structure reference.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from json import dumps
 from typing import Literal, cast
 
 from formulaseed import limits
@@ -20,12 +21,12 @@ from formulaseed.diagnostics.model import Problems
 from formulaseed.diagnostics.suggestions import COMPARED_LETTERS
 from formulaseed.requests import model as ir
 from formulaseed.requests import patterns, shorthand
-from formulaseed.requests.agreement import find_disagreements
+from formulaseed.requests.agreement import check_aspect, find_disagreements, find_foreign_names
 from formulaseed.requests.evidence import lower_evidence
 from formulaseed.requests.groups import GROUPS, find_benchmark_group, has_group_pattern
-from formulaseed.requests.naming import check_aspect, find_foreign_names
 from formulaseed.requests.shorthand import format_as_shorthand, parse_shorthand
 from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.write.canonical import format_json
 from formulaseed.source.json_reader import (
     JsonArray,
     JsonFault,
@@ -236,7 +237,7 @@ class _Entry:
 
     def read_string(self, document: JsonObject, key: str) -> JsonString | None:
         """Return the string at a key; None, reported, if there is none or it is blank."""
-        string = self.shape.read_text(self.shape.require(document, key, "a request", _EXAMPLES[key]), f"`{key}`")
+        string = self.shape.require_text(document, key, "a request", _EXAMPLES[key])
         if string is not None and not string.value.strip():
             self.problems.report(catalogue.empty_string(string.span, key, _EXAMPLES[key].split(": ", 1)[1]))
             return None
@@ -287,8 +288,7 @@ class _Entry:
         returned.
         """
         self.shape.report_unknown_keys(section, ("aspect", "evidence"), "a condition")
-        value = self.shape.require(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
-        aspect = self.shape.read_text(value, "`aspect`")
+        aspect = self.shape.require_text(section, "aspect", "a condition", '"aspect": such as "drive_thru"')
         if aspect is not None and not aspect.value.strip():
             self.problems.report(catalogue.empty_string(aspect.span, "aspect", "a name, such as `drive_thru`"))
         example = '"evidence": {"kind": "item_meta", …}'
@@ -307,7 +307,7 @@ class _Entry:
     def lower_junction(self, section: JsonObject) -> ir.Junction | None:
         """Lower an `AND` or `OR`; None, reported, if it has no arguments, or it or one of them has errors."""
         self.shape.report_unknown_keys(section, ("op", "args"), "an `AND` or `OR`")
-        op = self.shape.read_text(self.shape.require(section, "op", "this object", '"op": "AND", or "OR"'), "`op`")
+        op = self.shape.require_text(section, "op", "this object", '"op": "AND", or "OR"')
         value = self.shape.require(section, "args", "this object", '"args": the conditions that it joins')
         items = self.shape.read_list(value, "`args`", limits.CONDITIONS)
         if isinstance(value, JsonArray) and not value.items:
@@ -327,3 +327,36 @@ def _suggest_id(id: str) -> str:
         return ""
     candidate = f"R{int(digits[1]):02d}"
     return candidate if find_benchmark_group(candidate) else ""
+
+
+# --- layout
+
+
+def format_requests(source: Source, problems: Problems) -> str:
+    """Return the text of the file with the keys of each request in the order of `KEYS`.
+
+    A file with one request a line stays one, without empty lines. Any other file is laid out like a seed. Faults of the
+    JSON are reported to `problems`; a request that cannot be read is left out.
+    """
+    are_lines = is_json_lines(source)
+    faults: list[JsonFault] = []
+    pairs: Sequence[tuple[JsonValue | None, list[JsonFault]]]
+    if are_lines:
+        pairs = [read_json_line(source, line, limits.REQUEST_DEPTH) for line in iter_json_lines(source)]
+    else:
+        pairs, faults = read_json_values(source, limits.REQUEST_DEPTH, limits.REQUESTS)
+    for fault in [*faults, *(fault for _, inner_faults in pairs for fault in inner_faults)]:
+        problems.report(reading.invalid_json(fault))
+    requests = [_order_keys(plain_value(value)) for value, _ in pairs if value is not None]
+    if are_lines:
+        return "".join(f"{dumps(request, ensure_ascii=False)}\n" for request in requests)
+    if source.text.lstrip().startswith("["):
+        return format_json(requests)
+    return "".join(map(format_json, requests))
+
+
+def _order_keys(request: Plain) -> Plain:
+    """Return a copy of a request with known keys first, in the order of `KEYS`; a value that is no object as it is."""
+    if not isinstance(request, Mapping):
+        return request
+    return {key: request[key] for key in (*(key for key in KEYS if key in request), *request)}

@@ -2,7 +2,9 @@
 
 Restaurants keep their order. A review that could not be extracted fails its restaurant, or is dropped and counted, as
 `on_error` says. A restaurant with rows can be written as a line that `evaluate` reads, so that reviews are extracted once
-and formulas can change afterwards. Source: the two-phase design's section on phase 2 execution.
+and formulas can change afterwards. A random sample of the reviews is spread over the restaurants; it depends only on the seed
+of the draw and the ids, so that the order of the reviews in a file does not matter. Source: the two-phase
+design's section on phase 2 execution.
 """
 
 from __future__ import annotations
@@ -11,35 +13,80 @@ import json
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from heapq import nsmallest
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from formulaseed.data import results
 from formulaseed.data.decoding import decode_object
 from formulaseed.data.files import format_size
 from formulaseed.data.jsonl import LocatedRestaurant
 from formulaseed.data.records import RestaurantRecord, RestaurantRows, ReviewRecord
-from formulaseed.data.results import (
-    CUT_OFF,
-    IN_BATCH,
-    NOT_ASKED,
-    Extraction,
-    Extractor,
-    Failures,
-    Provenance,
-    ReviewCounts,
-    ReviewInput,
-    error_record,
-    truncate_review,
-)
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.ir.nodes import ReviewHandling
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.limits import LINE_BYTES
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.sampling import Sample
 from formulaseed.runtime.table_names import FindReasons
 from formulaseed.source.printing import number_of
+
+_Candidate = tuple[int, bytes, int, int]
+"""A review's rank in its restaurant, its random number, and the positions of the restaurant and of the review in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A random sample of the reviews to extract."""
+
+    seed: int
+    chosen: Mapping[int, frozenset[int]]
+    """The positions of the sampled reviews among those to extract, by the position of their restaurant."""
+    size: int
+    """The number of reviews in the sample."""
+    population: int
+    """The number of reviews that the sample was drawn from."""
+
+    def to_json(self) -> dict[str, int]:
+        """Return the sample's sizes and its random seed, as the provenance of results has them."""
+        return {"reviews": self.size, "of": self.population, "seed": self.seed}
+
+    def describe(self) -> str:
+        """Return a line about the sample's size, restaurants and random seed, for the output of a run."""
+        restaurants = number_of(len(self.chosen), "restaurant")
+        reviews = number_of(self.population, "relevant review")
+        sizes = f"sample: {self.size:,} of {reviews}, of {restaurants} (seed {self.seed})"
+        return f"{sizes}; each result rests on its sampled reviews alone"
+
+
+def draw(restaurants: Iterable[Sequence[results.ReviewInput]], size: int, seed: int) -> Sample:
+    """Draw `size` reviews, or all if there are fewer: one of each restaurant, then a second of each, and so on.
+
+    Reads all of `restaurants`. The sample depends only on `seed`, a random seed, and the reviews' ids.
+    """
+    population = 0
+
+    def candidates() -> Iterator[_Candidate]:
+        """Yield every review with its rank in its restaurant, and count it in `population`."""
+        nonlocal population
+        for restaurant, reviews in enumerate(restaurants):
+            population += len(reviews)
+            ranking = sorted((_random_number(review, seed), position) for position, review in enumerate(reviews))
+            yield from ((rank, number, restaurant, position) for rank, (number, position) in enumerate(ranking))
+
+    chosen: dict[int, set[int]] = {}
+    sampled = nsmallest(size, candidates())
+    for _, _, restaurant, position in sampled:
+        chosen.setdefault(restaurant, set()).add(position)
+    positions = {restaurant: frozenset(reviews) for restaurant, reviews in chosen.items()}
+    return Sample(seed, positions, len(sampled), population)
+
+
+def _random_number(review: results.ReviewInput, seed: int) -> bytes:
+    """Return 16 bytes that depend only on the random seed and the review's ids."""
+    text = f"{seed}\0{review.business_id}\0{review.review_id}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +116,8 @@ class ExtractedRestaurant(NamedTuple):
     business_id: str
     context: Mapping[str, Any]
     rows: list[dict[str, Any]]
-    reviews: ReviewCounts | None
-    run: Provenance
+    reviews: results.ReviewCounts | None
+    run: results.Provenance
     error: dict[str, str | None] | None = None
 
 
@@ -86,18 +133,18 @@ class _PreparedRestaurant:
     unsampled: int | None = None
     """The number of relevant reviews that are not in the sample; None without a sample."""
 
-    def inputs(self) -> list[ReviewInput]:
+    def inputs(self) -> list[results.ReviewInput]:
         """Return the extractor's input: the relevant reviews that the seed does not reject for their length."""
         texts = [(review, text) for review, text in zip(self.relevant, self.texts, strict=True) if text is not None]
-        return [ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
+        return [results.ReviewInput(self.business_id, review.review_id, text, review.facts()) for review, text in texts]
 
 
 def extract(
     evaluator: Evaluator,
-    extractor: Extractor,
+    extractor: results.Extractor,
     restaurants: Iterable[LocatedRestaurant],
     options: RunOptions,
-    failures: Failures,
+    failures: results.Failures,
 ) -> Iterator[ExtractedRestaurant]:
     """Extract reviews, and yield the rows of every restaurant with a known id, in order, up to `options.limit`.
 
@@ -110,7 +157,7 @@ def extract(
         run = replace(run, sample=options.sample.to_json())
     pending: deque[_PreparedRestaurant] = deque()
 
-    def read_ahead() -> Iterator[list[ReviewInput]]:
+    def read_ahead() -> Iterator[list[results.ReviewInput]]:
         """Yield each restaurant's input for the extractor, and append the restaurant to `pending`."""
         for prepared in _prepare_restaurants(evaluator, restaurants, options):
             pending.append(prepared)
@@ -135,26 +182,26 @@ def extract(
 
 def reviews_to_extract(
     evaluator: Evaluator, restaurants: Iterable[LocatedRestaurant], options: RunOptions
-) -> Iterator[list[ReviewInput]]:
+) -> Iterator[list[results.ReviewInput]]:
     """Yield the reviews that `extract` would pass to an extractor, a list for each restaurant."""
     return (prepared.inputs() for prepared in _prepare_restaurants(evaluator, restaurants, options))
 
 
 def fail_restaurant(
-    place: str, business_id: str, error: DataError, run: Provenance, failures: Failures
+    place: str, business_id: str, error: DataError, run: results.Provenance, failures: results.Failures
 ) -> ExtractedRestaurant | None:
     """Add an unusable line to `failures`, and return its restaurant with the error; None if `business_id` is empty."""
     if not business_id:
         failures.add_unreadable(place, str(error))
         return None
     failures.add(f"{place}: {business_id}", str(error))
-    return ExtractedRestaurant(place, business_id, {}, [], None, run, error_record(error))
+    return ExtractedRestaurant(place, business_id, {}, [], None, run, results.error_record(error))
 
 
 def build_line(
     evaluator: Evaluator,
     restaurant: ExtractedRestaurant,
-    failures: Failures,
+    failures: results.Failures,
     *,
     with_text: bool = False,
     write: Callable[[dict[str, Any]], None] | None = None,
@@ -184,7 +231,7 @@ def build_line(
         return restaurant, line
     except DataError as error:
         failures.add(f"{restaurant.place}: {restaurant.business_id}", str(error))
-        return restaurant._replace(error=error_record(error)), None
+        return restaurant._replace(error=results.error_record(error)), None
 
 
 def flatten_context(evaluator: Evaluator, program: nodes.Program, line: dict[str, Any]) -> dict[str, Any]:
@@ -234,7 +281,7 @@ def _prepare_restaurants(
     for number, (place, record, business_id) in enumerate(islice(restaurants, options.limit)):
         reviews = record.reviews if isinstance(record, RestaurantRecord) else ()
         relevant = [review for review in reviews if evaluator.is_relevant(review.text)]
-        texts = [truncate_review(review.text, options.review_handling) for review in relevant]
+        texts = [results.truncate_review(review.text, options.review_handling) for review in relevant]
         if options.sample is None:
             yield _PreparedRestaurant(place, record, business_id, relevant, texts)
             continue
@@ -251,10 +298,10 @@ def _prepare_restaurants(
 def _build_rows(
     prepared: _PreparedRestaurant,
     record: RestaurantRecord,
-    extractions: list[Extraction],
+    extractions: list[results.Extraction],
     options: RunOptions,
-    run: Provenance,
-    failures: Failures,
+    run: results.Provenance,
+    failures: results.Failures,
 ) -> ExtractedRestaurant:
     """Return a restaurant with the rows of its extractions and its counts of reviews.
 
@@ -265,7 +312,7 @@ def _build_rows(
     relevant = prepared.relevant
     remaining = iter(extractions)
     rows: list[dict[str, Any]] = []
-    failed: list[Extraction] = []
+    failed: list[results.Extraction] = []
     for review, text in zip(relevant, prepared.texts, strict=True):
         if text is None:
             failed.append(_reject_length(review, options.review_handling))
@@ -284,7 +331,7 @@ def _build_rows(
     if is_spoken_for:
         run = replace(run, spoke_for=(sum(is_spoken_for), len(is_spoken_for)))
     sampled = None if prepared.unsampled is None else len(relevant)
-    counts = ReviewCounts(
+    counts = results.ReviewCounts(
         len(record.reviews), all_relevant, len(rows), len(failed), sampled, sources or None, record.duplicates
     )
     error: dict[str, str | None] | None = None
@@ -296,14 +343,14 @@ def _build_rows(
     return ExtractedRestaurant(prepared.place, record.business_id, record.context(), rows, counts, run, error)
 
 
-def _reject_length(review: ReviewRecord, handling: ReviewHandling | None) -> Extraction:
+def _reject_length(review: ReviewRecord, handling: ReviewHandling | None) -> results.Extraction:
     """Return a failed extraction whose reason is that the review is longer than the seed allows."""
     assert handling is not None  # otherwise no review is too long
     reason = f"it has {len(review.text)} characters, and the seed rejects reviews over {handling.max_length}"
-    return Extraction(review.review_id, None, reason)
+    return results.Extraction(review.review_id, None, reason)
 
 
-def _build_row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[str, Any]:
+def _build_row(review: ReviewRecord, text: str, extraction: results.Extraction) -> dict[str, Any]:
     """Return the row of a review, with the text that it was extracted from, and with quotes and reasons if there are any."""
     row = {"review_id": review.review_id, "extraction": extraction.fields, "meta": review.meta(), "text": text}
     if extraction.quotes:
@@ -313,12 +360,12 @@ def _build_row(review: ReviewRecord, text: str, extraction: Extraction) -> dict[
     return row
 
 
-def _describe_failures(failed: Sequence[Extraction]) -> Iterator[tuple[str, str]]:
+def _describe_failures(failed: Sequence[results.Extraction]) -> Iterator[tuple[str, str]]:
     """Yield the subject and the reason of each failed review, to be listed.
 
     Reviews that the model was not asked about share one entry for each reason, after the others.
     """
-    shared_reasons = (NOT_ASKED, IN_BATCH, CUT_OFF)
+    shared_reasons = (results.NOT_ASKED, results.IN_BATCH, results.CUT_OFF)
     own_failures = (extraction for extraction in failed if extraction.failure not in shared_reasons)
     yield from ((f"review {extraction.review_id}", extraction.failure) for extraction in own_failures)
     for reason in shared_reasons:

@@ -13,8 +13,7 @@ from formulaseed.data.jsonl import Lines, LocatedRestaurant, keep_lines, open_li
 from formulaseed.data.results import Failures, ReviewInput
 from formulaseed.errors import ArgumentError
 from formulaseed.runtime.evaluator import Evaluator
-from formulaseed.runtime.extracting import RunOptions, reviews_to_extract
-from formulaseed.runtime.sampling import Sample, draw
+from formulaseed.runtime.extracting import RunOptions, Sample, draw, reviews_to_extract
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 In: a program with its JSON tree, and the sentences of a policy. Out: the gaps between the two, or a diagnostic for each. White
 space and the marks of Markdown do not matter. 0 and 1 need no sentence, since guards, counts and bounds have them anyway, and the
-sign of a number and the case of a string do not matter. Keywords are not looked for in the policy.
+sign of a number and the case of a string do not matter. Keywords are not looked for in the policy. Notes
+beside it list known gaps.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from formulaseed import limits
 from formulaseed.diagnostics.catalogue import policy as catalogue
 from formulaseed.diagnostics.codes import POLICY_CODES
 from formulaseed.diagnostics.model import Diagnostic, Problems
+from formulaseed.language.sizes import blank_comments
 from formulaseed.language.types import Value
 from formulaseed.seed import surface
 from formulaseed.seed.lint import suppress
-from formulaseed.seed.numbers import STRUCTURAL_NUMBERS, stated_numbers
+from formulaseed.seed.read.shape import Shape
 from formulaseed.seed.task_text import Sentence
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue, find_value
 from formulaseed.source.text import Source, Span, one_line
@@ -255,3 +259,80 @@ def _locate(sentences: Iterable[Sentence], source: Source) -> Iterator[Span]:
         prefix = next((prefix for prefix in prefixes if prefix in line), line.rstrip())
         start = starts[sentence.line - 1] + line.find(prefix)
         yield Span(source, start, start + len(prefix))
+
+
+# --- notes
+
+
+NOTES_FILE = "policy.json"
+_KEYS = ("no_rule", "gaps")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyNotes:
+    """The sentences of a policy that state no rule, and the known `gaps` between the policy and its seed."""
+
+    no_rule: tuple[str, ...] = ()
+    gaps: tuple[str, ...] = ()
+
+
+def read_policy_notes(tree: JsonValue, policy: Policy, problems: Problems) -> PolicyNotes:
+    """Read notes from JSON. Reports wrong shapes, and sentences in `no_rule` that `policy` does not contain."""
+    shape = Shape(problems)
+    section = shape.read_object(tree, "the file", '{"no_rule": ["…"], "gaps": []}')
+    if section is None:
+        return PolicyNotes()
+    shape.report_unknown_keys(section, _KEYS, "the notes on a policy")
+    texts: list[list[JsonString]] = []
+    for key in _KEYS:
+        items = shape.read_list(section.get(key), f"`{key}`", limits.POLICY_NOTES)
+        texts.append([text for item in items if (text := shape.read_text(item, f"an item of `{key}`")) is not None])
+    no_rule, gaps = texts
+    for text in no_rule:
+        if not policy.find(text.value):
+            problems.report(catalogue.sentence_not_in_policy(text.span, "`no_rule`", normalize(text.value)))
+    return PolicyNotes(tuple(text.value for text in no_rule), tuple(text.value for text in gaps))
+
+
+# --- numbers
+
+
+_NUMBER = re.compile(r"(?<![\w.$`])(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?:\s?(%|per ?cent))?(?!\w)")
+_FORMULA_KEYS = ("expr", "when", "formula", "source", "field")
+_WORDS: dict[str, float] = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "eleven": 11, "twelve": 12, "once": 1, "twice": 2, "double": 2, "half": 0.5, "quarter": 0.25,
+}  # fmt: skip
+STRUCTURAL_NUMBERS = frozenset({0.0, 1.0, -1.0})
+"""Numbers that formulas need for guards and counts, whether the policy mentions them or not."""
+
+
+def find_numbers(value: Any) -> Iterator[tuple[str, set[float]]]:
+    """Yield each number in a JSON value and its strings: as written, with the values that it may mean.
+
+    A percentage may mean two: 25% is 25 or 0.25. Numbers of JSON are yielded without their sign, those in comments of
+    formulas not at all.
+    """
+    if isinstance(value, dict):
+        formulas = {key: blank_comments(value[key]) for key in _FORMULA_KEYS if isinstance(value.get(key), str)}
+        value = list({**value, **formulas}.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from find_numbers(item)
+    elif isinstance(value, str):
+        for match in _NUMBER.finditer(value):
+            number = Decimal(match[1].replace(",", "") + (match[2] or ""))
+            yield match[0], {float(number), float(number / 100)} if match[3] else {float(number)}
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value), {abs(float(value))}
+
+
+def number_values(value: Any) -> set[float]:
+    """Return the values that the numbers in a JSON value may mean."""
+    return {number for _, values in find_numbers(value) for number in values}
+
+
+def stated_numbers(sentence: str) -> set[float]:
+    """Return the values that the numbers and number words of a sentence may mean; a currency sign before one is ignored."""
+    words = re.findall(r"[a-z]+", sentence.lower())
+    return number_values(sentence.replace("$", " ")) | {_WORDS[word] for word in words if word in _WORDS}

@@ -15,8 +15,7 @@ from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import OPERATORS
 from formulaseed.seed.read.properties import DIRECTIONS, PROPERTY_KEYS
 from formulaseed.seed.read.shape import NAME
-from formulaseed.seed.read.steps import ELSE_KEYS, MATCH_MODES, RULE_KEYS
-from formulaseed.seed.read.words import ADVERSE, WORD_KEYS
+from formulaseed.seed.read.steps import ADVERSE, ELSE_KEYS, MATCH_MODES, RULE_KEYS, WORD_KEYS
 from formulaseed.seed.schema_parts import (
     JsonSchema,
     add_description,

@@ -74,6 +74,12 @@ class Span:
     end: int
     pointer: str = ""
 
+    @property
+    def place(self) -> str:
+        """The file, line and column at which the span begins, as `file:line:column`."""
+        line, column = self.source.position(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
     def to(self, last: Span) -> Span:
         """Return the span from the start of this one to the end of `last`, or its own end if that is later."""
         return Span(self.source, self.start, max(self.end, last.end), self.pointer)

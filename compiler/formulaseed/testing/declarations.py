@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from formulaseed.seed import standard_fields
-from formulaseed.seed.read.words import ADVERSE
+from formulaseed.seed.read.steps import ADVERSE
 from formulaseed.testing.formulas import Chooser, Variable
 from formulaseed.testing.scalars import SHORT_STRINGS, STRINGS, integers, numbers
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from formulaseed import limits
-from formulaseed.documents import load_reference
+from formulaseed.documents import ReferenceLike, load_reference
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.language.types import Base
@@ -22,9 +22,6 @@ from formulaseed.reference.model import CUSTOM, Entity, EntityField, Reference
 from formulaseed.testing.naming import Failed
 from formulaseed.testing.properties import for_examples
 from formulaseed.testing.scalars import PLAIN_STRINGS, STRINGS, integers, numbers
-
-if TYPE_CHECKING:
-    from formulaseed.documents import ReferenceLike
 
 _MAX_UNBOUNDED = 1_000_000
 """The largest plausible number of a field without bounds."""

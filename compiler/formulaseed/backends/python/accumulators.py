@@ -16,9 +16,8 @@ from formulaseed.backends.python.printed import Printed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.aggregates import LoopSpelling
-from formulaseed.language.info import Info
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, Base, Type, Value
+from formulaseed.language.types import BOOLEAN, Base, Info, Type, Value
 
 STATE = "state"
 """The suffix of the accumulator that has the name of its step."""

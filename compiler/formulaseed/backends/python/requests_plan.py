@@ -20,9 +20,8 @@ from formulaseed.backends.python.code import (
 )
 from formulaseed.backends.python.names import FRAME_NAMES, Names, make_word
 from formulaseed.backends.python.plan import Variables, plan_both_builds
-from formulaseed.requests.calls import plan_call
 from formulaseed.requests.explain import describe_evidence
-from formulaseed.requests.model import Condition, Evidence, ItemMeta, Node, Request, Requests, conditions
+from formulaseed.requests.model import Condition, Evidence, ItemMeta, Node, Request, Requests, conditions, plan_call
 from formulaseed.source.printing import number_of
 
 

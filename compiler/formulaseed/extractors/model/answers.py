@@ -11,18 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from formulaseed.data.results import Extraction, ReviewInput
+from formulaseed.extractors.model import prompting
 from formulaseed.extractors.model.ledger import Spending, UnconfirmedBatch
-from formulaseed.extractors.model.prompting import (
-    PassValues,
-    PromptSpec,
-    Question,
-    UnverifiedQuote,
-    choose_majority,
-    exact_key,
-)
 from formulaseed.extractors.model.store import Store, StoredAnswer
 from formulaseed.extractors.model.store_file import StoreError
 from formulaseed.llm.calls import (
@@ -35,11 +27,9 @@ from formulaseed.llm.calls import (
     format_cost,
     sum_costs,
 )
-from formulaseed.llm.failures import summarize_error
+from formulaseed.llm.connecting import summarize_error
+from formulaseed.llm.limiter import Prices
 from formulaseed.source.printing import number_of, printable
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
 
 MAX_TRIES = 5
 """The most times that one question is asked if its answers are unusable."""
@@ -115,12 +105,12 @@ class UsageStats:
         """The most that the unconfirmed batches can cost; None if that is unknown."""
         return price_attempts((batch.spending for batch in self.unconfirmed), self.prices)
 
-    def add_values(self, passes: Sequence[PassValues], chosen: PassValues) -> None:
+    def add_values(self, passes: Sequence[prompting.PassValues], chosen: prompting.PassValues) -> None:
         """Count the quotes of a review's `chosen` values and, of several passes, the fields in which all passes agree."""
         if len(passes) > 1:
             self.compared += 1
             for name in chosen.fields:
-                self.agreed[name] += len({exact_key(values.fields[name]) for values in passes}) == 1
+                self.agreed[name] += len({prompting.exact_key(values.fields[name]) for values in passes}) == 1
         self.quotes += len(chosen.quotes)
         self.unverified += sum(not quote.is_verified for quote in chosen.quotes.values())
 
@@ -164,14 +154,16 @@ class AnswerCache:
     With `retry_errors`, the unusable answers of earlier runs do not count.
     """
 
-    def __init__(self, spec: PromptSpec, store: Store, usage: UsageStats, *, retry_errors: bool = False) -> None:
+    def __init__(
+        self, spec: prompting.PromptSpec, store: Store, usage: UsageStats, *, retry_errors: bool = False
+    ) -> None:
         self.spec = spec
         self.usage = usage
         self.store = store
         self._retry_errors = retry_errors
         self._retried: set[str] = set()
 
-    def find(self, question: Question) -> StoredAnswer | None:
+    def find(self, question: prompting.Question) -> StoredAnswer | None:
         """Return the stored answer to a question; None if the question has to be asked.
 
         An answer without a usable content is returned if the question may not be asked again. Marks a stored answer as unusable
@@ -182,7 +174,7 @@ class AnswerCache:
             try:
                 self.spec.read_values(stored.content, question.text)
                 return stored
-            except UnverifiedQuote as error:  # an answer of a batch, whose results come without the reviews
+            except prompting.UnverifiedQuote as error:  # an answer of a batch, whose results come without the reviews
                 self.store.reject(question.key, str(error))
                 self._retried.add(question.key)
                 stored = replace(stored, content=None, reason=str(error))
@@ -191,7 +183,7 @@ class AnswerCache:
                 return None
         return stored if self._count_tries(question.key, stored) >= MAX_TRIES else None
 
-    def build_call(self, question: Question, capabilities: ModelCapabilities) -> ModelCall:
+    def build_call(self, question: prompting.Question, capabilities: ModelCapabilities) -> ModelCall:
         """Return the question as a call. After an unusable answer it has a higher token limit, and states the reason."""
         last = self.store.get(question.key)
         rejection = last.reason if last is not None and last.content is None else ""
@@ -285,11 +277,11 @@ class AnswerCache:
         if not passes:
             return Extraction(review.review_id, {})
         values = [self.spec.read_values(answer.content, review.text) for answer in passes]
-        chosen = choose_majority(values)
+        chosen = prompting.choose_majority(values)
         self.usage.add_values(values, chosen)
         return Extraction(review.review_id, chosen.fields, quotes=chosen.quotes, reasons=chosen.reasons)
 
-    def find_unanswered(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[Question]:
+    def find_unanswered(self, restaurants: Iterable[Sequence[ReviewInput]]) -> Iterator[prompting.Question]:
         """Yield the questions that have to be asked, in the order of the reviews.
 
         Yields the same question again if two reviews have the same text. Reads `restaurants` only as far as it is

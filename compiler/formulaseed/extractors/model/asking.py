@@ -23,8 +23,7 @@ from formulaseed.extractors.model.prompting import Question
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.calls import ModelCapabilities, Usage, strip_fence
 from formulaseed.llm.client import Client
-from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import REFUSALS, CallFailed, DamagedAnswer, NotAsked
+from formulaseed.llm.connecting import REFUSALS, CallFailed, DamagedAnswer, Limits, NotAsked
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.source.printing import number_of

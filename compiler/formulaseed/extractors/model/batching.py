@@ -26,8 +26,7 @@ from formulaseed.extractors.model.ledger import OpenBatch
 from formulaseed.extractors.model.store import StoredAnswer
 from formulaseed.llm.batches import BatchClient, BatchMayExist, BatchResult, NoBatches
 from formulaseed.llm.calls import ModelCall, ModelCapabilities, Usage, build_request
-from formulaseed.llm.connecting import Limits
-from formulaseed.llm.failures import CallFailed
+from formulaseed.llm.connecting import CallFailed, Limits
 from formulaseed.llm.interruption import Interruption
 from formulaseed.llm.limiter import CostBudget
 from formulaseed.source.printing import number_of

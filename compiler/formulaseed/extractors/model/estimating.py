@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import TYPE_CHECKING
 
 from formulaseed.data.results import ReviewInput
 from formulaseed.errors import FormulaSeedError
@@ -24,11 +23,8 @@ from formulaseed.extractors.model.prompting import PromptSpec, Question
 from formulaseed.llm.calls import ModelCapabilities, Usage, format_cost
 from formulaseed.llm.client import Client
 from formulaseed.llm.connecting import Limits
-from formulaseed.llm.limiter import CostBudget
+from formulaseed.llm.limiter import CostBudget, Prices, read_prices
 from formulaseed.source.printing import number_of
-
-if TYPE_CHECKING:
-    from formulaseed.llm.prices import Prices
 
 SAMPLE_SIZE = 20
 """The number of prompts whose tokens the API counts."""
@@ -61,7 +57,6 @@ CountTokens = Callable[[PromptSpec, Sequence[Question]], TokenCounts | None]
 
 def count_tokens_by_api(spec: PromptSpec, questions: Sequence[Question]) -> TokenCounts | None:
     """Return the tokens of `questions` as the API counts them, which is free; None if it cannot be reached or does not answer."""
-    from formulaseed.llm.prices import read_prices
 
     async def count() -> TokenCounts:
         """Return the counts. Raises `FormulaSeedError` or `TimeoutError` if the API gives none."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from formulaseed.data.results import Failures, ReviewInput
-from formulaseed.extractors.base import OpenExtractor
+from formulaseed.extractors.base import Callbacks, OpenExtractor, Seconds
 from formulaseed.extractors.model.settings import ModelSettings
-from formulaseed.extractors.options import Callbacks, Seconds
 from formulaseed.ir import nodes
 from formulaseed.runtime.reviews import ReviewSource
 

@@ -21,16 +21,7 @@ from formulaseed.errors import DataError
 from formulaseed.extractors.base import AskedField, check_value
 from formulaseed.ir.nodes import ReviewedAnswer
 from formulaseed.language.json_values import _quote
-from formulaseed.llm.calls import (
-    Answer,
-    Effort,
-    ModelCall,
-    ModelCapabilities,
-    UnusableAnswer,
-    adapt_call,
-    build_request,
-    render_prompt,
-)
+from formulaseed.llm import calls
 from formulaseed.source.strict_json import refuse_constant, refuse_duplicate_keys
 from formulaseed.source.text import one_line
 
@@ -44,7 +35,7 @@ _TYPE_PHRASES = {
     "number": "A number.",
     "string": "A short text.",
 }
-_CURRENT_MODEL = ModelCapabilities()
+_CURRENT_MODEL = calls.ModelCapabilities()
 _REJECTION_REMARK = "Your last answer to this was rejected: {}. Answer again, so that this is right."
 """Goes with a repeated question. The reason is inserted as JSON, since it may quote the answer."""
 
@@ -67,7 +58,7 @@ class PassValues:
     reasons: dict[str, str] = dataclass_field(default_factory=dict)
 
 
-class UnverifiedQuote(UnusableAnswer):
+class UnverifiedQuote(calls.UnusableAnswer):
     """Raised for an answer that lacks a required quote, or whose required quote is not in the review."""
 
 
@@ -93,7 +84,7 @@ class PromptSpec:
         fields: Sequence[AskedField],
         *,
         model: str,
-        effort: Effort | None = "low",
+        effort: calls.Effort | None = "low",
         passes: int = 1,
         own_prompt: str = "",
         examples: Sequence[ReviewedAnswer] = (),
@@ -109,7 +100,7 @@ class PromptSpec:
         self.schema = self._build_schema()
         self.max_tokens = self._estimate_max_tokens()
         # without sorted keys: the order of the schema's properties is part of the request
-        request = build_request(self.build_call(Question("", "", "")))
+        request = calls.build_request(self.build_call(Question("", "", "")))
         self._request_hash = hashlib.sha256(json.dumps(request).encode())
         self.id = self._request_hash.hexdigest()[:_KEY_LENGTH]
         """A hash of the request without a review, which identifies the specification."""
@@ -138,10 +129,10 @@ class PromptSpec:
     def build_call(
         self,
         question: Question,
-        capabilities: ModelCapabilities = _CURRENT_MODEL,
+        capabilities: calls.ModelCapabilities = _CURRENT_MODEL,
         length_factor: int = 1,
         rejection: str = "",
-    ) -> ModelCall:
+    ) -> calls.ModelCall:
         """Return the question as a call to a model with these capabilities.
 
         `length_factor` multiplies the token limit of the answer. `rejection` is the reason why the last answer is unusable; empty
@@ -150,7 +141,7 @@ class PromptSpec:
         max_tokens = self.max_tokens
         if not capabilities.thinking_off:
             max_tokens += _THINKING_TOKENS
-        call = ModelCall(
+        call = calls.ModelCall(
             key=question.key,
             model=self.model,
             system=self.system,
@@ -161,26 +152,28 @@ class PromptSpec:
             thinking="disabled" if capabilities.thinking_off else None,
             remark=_REJECTION_REMARK.format(_dump_json(rejection)) if rejection else "",
         )
-        return adapt_call(call, capabilities)
+        return calls.adapt_call(call, capabilities)
 
-    def read_answer(self, answer: Answer, text: str | None = None) -> dict[str, Any]:
+    def read_answer(self, answer: calls.Answer, text: str | None = None) -> dict[str, Any]:
         """Return the object of an answer, without keys that were not asked for.
 
         Raises `UnusableAnswer` if the answer has a fault, is not JSON, or lacks an allowed value for a field. Required quotes are
         verified in the review's `text`; with None, they are not.
         """
         if answer.fault:
-            raise UnusableAnswer(answer.fault)
+            raise calls.UnusableAnswer(answer.fault)
         try:
             content = json.loads(answer.text, parse_constant=refuse_constant, object_pairs_hook=refuse_duplicate_keys)
         except (ValueError, RecursionError) as error:
-            raise UnusableAnswer(f"the answer is not JSON: {error}") from None
+            raise calls.UnusableAnswer(f"the answer is not JSON: {error}") from None
         self.read_values(content, text)
         known_content = {key.name: content[key.name] for key in self.keys if key.name in content}
         try:
             json.dumps(known_content, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise UnusableAnswer("in the answer a string holds half of a character (an unpaired surrogate)") from None
+            raise calls.UnusableAnswer(
+                "in the answer a string holds half of a character (an unpaired surrogate)"
+            ) from None
         return known_content
 
     def read_values(self, content: Any, text: str | None) -> PassValues:
@@ -190,14 +183,14 @@ class PromptSpec:
         `UnverifiedQuote` if a required one is missing or does not occur; with None, no quote is verified.
         """
         if not isinstance(content, dict):
-            raise UnusableAnswer("the answer is not a JSON object")
+            raise calls.UnusableAnswer("the answer is not a JSON object")
         missing = [field.name for field in self.fields if content.get(field.name) is None]
         if missing:
-            raise UnusableAnswer(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
+            raise calls.UnusableAnswer(f"the answer lacks {', '.join(f'`{name}`' for name in missing[:5])}")
         try:
             values = {field.name: check_value(field, content[field.name]) for field in self.fields}
         except DataError as error:
-            raise UnusableAnswer(f"in the answer {error}") from None
+            raise calls.UnusableAnswer(f"in the answer {error}") from None
         strings = self._read_strings(content, "quote")
         quotes = {name: find_quote(string, text or "") for name, string in strings.items()}
         if text is not None:
@@ -239,7 +232,7 @@ class PromptSpec:
             (_dump_json({"review": example.text.strip()}), json.dumps(self._build_example(example), ensure_ascii=False))
             for example in self.examples
         ]
-        return render_prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
+        return calls.render_prompt("extract", keys=keys, examples=examples, shows_facts=bool(self._own_prompt))
 
     def _build_example(self, example: ReviewedAnswer) -> dict[str, Any]:
         """Return the object of an example's answer, in the order of the keys.

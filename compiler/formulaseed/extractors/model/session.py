@@ -15,19 +15,17 @@ from pathlib import Path
 
 from formulaseed.data.jsonl import open_lines
 from formulaseed.errors import ArgumentError, DataError, FormulaSeedError
-from formulaseed.extractors.base import fields_of
+from formulaseed.extractors.base import Callbacks, fields_of
 from formulaseed.extractors.model.answers import AnswerCache, UsageStats
 from formulaseed.extractors.model.asking import LiveExtractor
 from formulaseed.extractors.model.examples import ReviewKey, find_review_texts, read_reviewed_examples
 from formulaseed.extractors.model.prompting import PromptSpec
 from formulaseed.extractors.model.settings import ModelSettings
 from formulaseed.extractors.model.store import Store, default_path, open_for_run
-from formulaseed.extractors.options import Callbacks
 from formulaseed.ir import nodes
 from formulaseed.llm.calls import format_cost
 from formulaseed.llm.connecting import Limits, NotReady, check_ready, is_keyless
-from formulaseed.llm.limiter import CostBudget
-from formulaseed.llm.prices import Price, Prices, read_prices
+from formulaseed.llm.limiter import CostBudget, Price, Prices, read_prices
 from formulaseed.runtime.reviews import ReviewSource
 from formulaseed.source.printing import number_of
 

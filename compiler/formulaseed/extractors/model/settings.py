@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from formulaseed.extractors.options import ExtractorOptions, LinesOption, PathOption, Seconds
+from formulaseed.extractors.base import ExtractorOptions, LinesOption, PathOption, Seconds
 from formulaseed.llm.calls import Effort
 
 

@@ -17,8 +17,7 @@ from pydantic import Field
 from formulaseed.data.jsonl import Lines
 from formulaseed.data.results import Extraction, Failures, FieldValue, ReviewInput, truncate_review
 from formulaseed.errors import DataError
-from formulaseed.extractors.base import AskedField, SyncExtractor
-from formulaseed.extractors.options import Callbacks
+from formulaseed.extractors.base import AskedField, Callbacks, SyncExtractor
 from formulaseed.extractors.recorded import RecordedExtractor, RecordedOptions
 from formulaseed.extractors.trained.classifying import MAX_ANSWERS, Classifiers, Predictions, RecordedAnswer
 from formulaseed.extractors.trained.features import check_training_installed

@@ -17,13 +17,7 @@ from formulaseed.data.results import FieldValue
 from formulaseed.diagnostics.render import format_table
 from formulaseed.extractors.agreement import format_value
 from formulaseed.extractors.base import AskedField
-from formulaseed.extractors.trained.classifying import (
-    Classifiers,
-    Prediction,
-    Predictions,
-    RecordedAnswer,
-    assign_folds,
-)
+from formulaseed.extractors.trained import classifying
 
 _RESAMPLES = 200
 _CALIBRATION_BINS = 10
@@ -56,20 +50,20 @@ class FieldMeasure:
 
 
 def cross_validate(
-    fields: Sequence[AskedField], answers: Sequence[RecordedAnswer]
-) -> dict[tuple[str, str], Predictions]:
+    fields: Sequence[AskedField], answers: Sequence[classifying.RecordedAnswer]
+) -> dict[tuple[str, str], classifying.Predictions]:
     """Return predictions for each answer by classifiers that were trained on the other folds of restaurants.
 
     The keys are the ids of the restaurant and the review. The result is empty if all answers are in one fold.
     """
     answers = sorted(answers, key=lambda answer: (answer.business_id, answer.review_id))
-    folds = assign_folds(answers)
-    predictions: dict[tuple[str, str], Predictions] = {}
+    folds = classifying.assign_folds(answers)
+    predictions: dict[tuple[str, str], classifying.Predictions] = {}
     if len(set(folds)) == 1:
         return predictions
     for held_out_fold in sorted(set(folds)):
         pairs = [*zip(answers, folds, strict=True)]
-        classifiers = Classifiers(fields, [answer for answer, fold in pairs if fold != held_out_fold])
+        classifiers = classifying.Classifiers(fields, [answer for answer, fold in pairs if fold != held_out_fold])
         held_out = [answer for answer, fold in pairs if fold == held_out_fold]
         for answer, prediction in zip(held_out, classifiers.predict([a.text for a in held_out]), strict=True):
             predictions[answer.business_id, answer.review_id] = prediction
@@ -78,8 +72,8 @@ def cross_validate(
 
 def measure_fields(
     fields: Sequence[AskedField],
-    answers: Sequence[RecordedAnswer],
-    predictions: Mapping[tuple[str, str], Predictions],
+    answers: Sequence[classifying.RecordedAnswer],
+    predictions: Mapping[tuple[str, str], classifying.Predictions],
 ) -> list[FieldMeasure]:
     """Return the measures of each field that has a prediction for an answer, in the order of `fields`.
 
@@ -101,7 +95,10 @@ def measure_fields(
 
 
 def _measure_field(
-    field: AskedField, restaurants: Sequence[str], values: Sequence[FieldValue], predictions: Sequence[Prediction]
+    field: AskedField,
+    restaurants: Sequence[str],
+    values: Sequence[FieldValue],
+    predictions: Sequence[classifying.Prediction],
 ) -> FieldMeasure:
     """Return the measures of a field; `restaurants`, `values` and `predictions` belong to the same answers, in order.
 

@@ -9,17 +9,15 @@ from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, typed
 from formulaseed.language.check import wording
-from formulaseed.language.check.facts import Facts
-from formulaseed.language.check.literals import build_literal, is_constant_string, join_conditions
+from formulaseed.language.check.choices import build_literal, is_constant_string, join_conditions
 from formulaseed.language.check.narrowing import Narrowing, constant_result, is_null, list_items
-from formulaseed.language.check.nulls import report_difference
+from formulaseed.language.check.partial_operations import report_difference
 from formulaseed.language.check.rounding import report_inexact
-from formulaseed.language.check.scope import Scope, build_error
-from formulaseed.language.info import Info
+from formulaseed.language.check.scope import Facts, Scope, build_error
 from formulaseed.language.operators import COMPARE
 from formulaseed.language.printer import quote
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, Value, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Info, Type, Value, join
 from formulaseed.source.text import Span
 
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help
 from formulaseed.language import ast, intervals, typed
-from formulaseed.language.check import choices, nulls, partial_operations
-from formulaseed.language.check.calls import check_literal, unpack_arguments
+from formulaseed.language.check import choices, partial_operations
+from formulaseed.language.check.calls import check_literal, report_unknown_function, unpack_arguments
+from formulaseed.language.check.choices import build_literal, join_conditions, note_value
 from formulaseed.language.check.comparisons import ComparisonChecker
-from formulaseed.language.check.facts import Facts
-from formulaseed.language.check.literals import build_literal, join_conditions, note_value
 from formulaseed.language.check.narrowing import Narrowing
-from formulaseed.language.check.scope import Scope, build_error
+from formulaseed.language.check.partial_operations import (
+    is_unproven,
+    report_joined,
+    report_negated_difference,
+    report_null,
+    report_truth,
+)
+from formulaseed.language.check.scope import Facts, Scope, build_error
 from formulaseed.language.check.wording import (
     ConstantComparison,
     explain_constant,
@@ -23,12 +29,11 @@ from formulaseed.language.check.wording import (
     propose_test,
 )
 from formulaseed.language.functions import FUNCTIONS, TO_FLOAT, Function
-from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import OPERATORS, OperandFacts, Operator
 from formulaseed.language.printer import expression_text, quote
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Type, join
+from formulaseed.language.types import BOOLEAN, INTEGER, STRING, Base, Info, Type, join
 from formulaseed.source.text import Span
 
 _RESULTS_FOR_EQUAL_OPERANDS = {"-": 0, "%": 0, "/": 1, "//": 1}
@@ -105,7 +110,7 @@ class ExpressionChecker(ComparisonChecker):
         if not (ty.is_error or ty.base is Base.BOOLEAN or ty.nullable):
             self.problems.report(catalogue.not_a_condition(node.span, quote(checked), ty.noun, propose_test(checked)))
             return build_error(node.span)
-        nulls.report_truth(checked, self.scope, facts, is_negated=is_negated)
+        report_truth(checked, self.scope, facts, is_negated=is_negated)
         return checked
 
     def _check_truth(self, node: ast.Expr, facts: Facts) -> Expr:
@@ -150,8 +155,8 @@ class ExpressionChecker(ComparisonChecker):
             return typed.Present(expression, Info(wanted, info.span, known))
         if ty.is_error or not facts.may_be_null(expression):
             return expression
-        if nulls.is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
-            nulls.report_null(expression, self.scope, facts)
+        if is_unproven(expression, self.scope, facts) and not self._report_missing_default(expression):
+            report_null(expression, self.scope, facts)
         return typed.Present(expression, Info(ty.non_null(), info.span, info.range))
 
     def _report_missing_default(self, expression: Expr) -> bool:
@@ -257,7 +262,7 @@ class ExpressionChecker(ComparisonChecker):
         """Return the negation of a condition. Reports sides of a comparison under it that may be null."""
         if operand.info.ty.is_error:
             return build_error(span)
-        nulls.report_negated_difference(operand, self.scope, facts)
+        report_negated_difference(operand, self.scope, facts)
         negation = typed.Not(operand, Info(BOOLEAN, span))
         if operand.info.is_constant:
             return note_value(negation, not operand.info.constant)
@@ -281,7 +286,7 @@ class ExpressionChecker(ComparisonChecker):
             nouns = [operand.info.ty.noun for operand in operands]
             self.problems.report(catalogue.operand_types_differ(node.span, node.operator, nouns))
             return build_error(node.span)
-        nulls.report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
+        report_joined(node, checked, self.scope, is_condition=is_condition, refuses_zero=refuses_zero)
         known = choices.find_choice_range(checked, facts, is_and=is_and)
         if known is None and ty.is_numeric:
             known = intervals.ANY_NUMBER
@@ -335,8 +340,6 @@ class ExpressionChecker(ComparisonChecker):
         """Return a call. Reports an unknown function or wrong arguments, and returns an error."""
         function = FUNCTIONS.get(node.name.text)
         if function is None:
-            from formulaseed.language.check.unknown_calls import report_unknown_function
-
             plain = [argument for argument in node.arguments if not isinstance(argument, ast.List)]
             checked = [self.check(argument, facts) for argument in plain]
             if len(checked) < len(node.arguments):
@@ -348,20 +351,17 @@ class ExpressionChecker(ComparisonChecker):
             return build_error(node.span)
         if function.replaces_null:
             value = self.check(arguments[0], facts)
-            if value.info.ty.is_error:
-                if_null = facts.as_unknown()
-            else:
+            if_null = facts.as_unknown()
+            if not value.info.ty.is_error:
                 if_null, _ = self.split_facts(choices.build_null_test(value), facts)
-            return choices.build_coalesce(
-                value, self.check(arguments[1], if_null), node.span, self.scope, (facts, if_null)
-            )
+            default = self.check(arguments[1], if_null)
+            return choices.build_coalesce(value, default, node.span, self.scope, (facts, if_null))
         checked = [
             self._check_argument(function, self._check_operand(function, place, argument, facts), facts)
             for place, argument in enumerate(arguments)
         ]
-        if any(argument.info.ty.is_error for argument in checked) or not check_literal(
-            function, checked, self.problems
-        ):
+        has_error = any(argument.info.ty.is_error for argument in checked)
+        if has_error or not check_literal(function, checked, self.problems):
             return build_error(node.span)
         return self._build_call(function, checked, node.span, facts)
 

@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import product
 
 from formulaseed.language import intervals, typed
-from formulaseed.language.check.facts import Facts
+from formulaseed.language.check.scope import Facts
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.typed import Expr, Symbol, SymbolKind

@@ -7,13 +7,13 @@ Comparisons with 0 are not reported either: they are guards of divisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from formulaseed.diagnostics.catalogue import values as catalogue
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.narrowing import list_items
-from formulaseed.language.check.nulls import MAX_QUOTED, add_parentheses, is_unproven
-from formulaseed.language.check.scope import Scope
+from formulaseed.language.check.partial_operations import MAX_QUOTED, add_parentheses, is_unproven
+from formulaseed.language.check.scope import Facts, Scope
 from formulaseed.language.exactness import Exactness, literal_exactness
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, MULTIPLICATIVE, OPERATORS
@@ -33,6 +33,7 @@ def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactne
     """
     if number.info.ty.base is not Base.NUMBER:
         return Exactness.EXACT
+    find = partial(find_exactness, of_step=of_step)
     match number:
         case typed.Literal(value):
             return literal_exactness(value)
@@ -41,20 +42,20 @@ def find_exactness(number: Expr, of_step: Callable[[str], Exactness]) -> Exactne
         case typed.Ref():
             return Exactness.ROUNDED
         case typed.Logical(_, operands):
-            return max(find_exactness(operand, of_step) for operand in operands)
+            return max(map(find, operands))
         case typed.Conditional(_, then, otherwise):
-            return max(find_exactness(then, of_step), find_exactness(otherwise, of_step))
+            return max(find(then), find(otherwise))
         case typed.Present(operand) | typed.Unary(_, operand):
-            return find_exactness(operand, of_step)
+            return find(operand)
         case typed.Binary(operator, left, right):
-            return OPERATORS[operator].exactness([find_exactness(left, of_step), find_exactness(right, of_step)])
+            return OPERATORS[operator].exactness([find(left), find(right)])
         case typed.Call(function, arguments):
-            return FUNCTIONS[function].exactness([find_exactness(argument, of_step) for argument in arguments])
+            return FUNCTIONS[function].exactness([*map(find, arguments)])
         case typed.Aggregate(operand=operand, default=default):
             values = literal_exactness(default.value if default is not None else None)
             if operand is None:
                 return values
-            return max(values, number.entry.exactness([find_exactness(operand, of_step)]))
+            return max(values, number.entry.exactness([find(operand)]))
         case _:
             raise AssertionError(f"{type(number).__name__} is no number")
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from formulaseed.diagnostics.catalogue import expressions as catalogue
 from formulaseed.diagnostics.model import Help, Suggestion
 from formulaseed.language import typed
-from formulaseed.language.check.facts import Facts
 from formulaseed.language.check.narrowing import Narrowing, is_null, is_whole_and_fraction, list_items, split_chain
+from formulaseed.language.check.scope import Facts
 from formulaseed.language.intervals import describe, is_any
 from formulaseed.language.printer import expression_text, literal_text, operand_text, quote, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind

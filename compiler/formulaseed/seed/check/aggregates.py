@@ -15,19 +15,17 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.catalogue import seed_v1
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.aggregates import AGGREGATES, COUNT
+from formulaseed.language.check.choices import build_literal, join_conditions
 from formulaseed.language.check.expressions import ExpressionChecker
-from formulaseed.language.check.facts import Facts, Path
-from formulaseed.language.check.literals import build_literal, join_conditions
 from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.check.partial_operations import report_large_sum
-from formulaseed.language.check.scope import build_error
+from formulaseed.language.check.scope import Facts, Path, build_error
 from formulaseed.language.check.wording import help_for_quotes
 from formulaseed.language.functions import is_partial
-from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr
-from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Type, Value, join, literal_type
+from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, Base, Info, Type, Value, join, literal_type
 from formulaseed.seed.check.scope import SeedScope
 
 _NON_EMPTY_COMPARISONS = {True: {">": 0, "!=": 0, ">=": 1}, False: {"==": 0, "<=": 0, "<": 1}}

@@ -23,11 +23,10 @@ from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
 from formulaseed.language.check.scope import QUOTED, build_error
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.info import Info
 from formulaseed.language.intervals import Range
 from formulaseed.language.printer import value_text
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import BOOLEAN, ERROR, Base, Type
+from formulaseed.language.types import BOOLEAN, ERROR, Base, Info, Type
 from formulaseed.seed.check.step_scope import StepScope
 from formulaseed.source.text import Span
 
@@ -356,7 +355,7 @@ class SeedScope(StepScope):
         if "." in name:
             if name in self._find_fields(name.partition(".")[2], None, per_review=True):
                 return suggest(name, certain=False)
-            from formulaseed.language.check.unknown_calls import help_for_method
+            from formulaseed.language.check.calls import help_for_method
 
             field, last = name.rsplit(".", 1)
             method = help_for_method(f"{kind.value}.{field}", last, []) if field in self.inputs[kind] else ""

@@ -14,12 +14,11 @@ from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
 from formulaseed.language import ast, intervals, typed
+from formulaseed.language.check.choices import is_constant_string
 from formulaseed.language.check.comparisons import ComparisonChecker
 from formulaseed.language.check.expressions import ExpressionChecker
-from formulaseed.language.check.facts import Facts
-from formulaseed.language.check.literals import is_constant_string
 from formulaseed.language.check.narrowing import Narrowing
-from formulaseed.language.check.scope import build_error
+from formulaseed.language.check.scope import Facts, build_error
 from formulaseed.language.check.wording import explain_constant, help_for_quotes
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.intervals import Range

@@ -16,7 +16,7 @@ from formulaseed.diagnostics.model import Help, Problems, Suggestion
 from formulaseed.ir import nodes
 from formulaseed.language import intervals, typed
 from formulaseed.language.check.narrowing import list_items
-from formulaseed.language.check.nulls import add_parentheses
+from formulaseed.language.check.partial_operations import add_parentheses
 from formulaseed.language.intervals import Range, describe
 from formulaseed.language.operators import MIRRORED
 from formulaseed.language.printer import expression_text, literal_text, operand_text, value_text

@@ -52,7 +52,7 @@ class _ExampleReader:
         """
         shape = self.shape
         shape.report_unknown_keys(section, EXAMPLE_KEYS, "an example")
-        text = shape.read_text(shape.require(section, "text", "the example", '"text": "…"'), "`text`")
+        text = shape.require_text(section, "text", "the example", '"text": "…"')
         fields = shape.read_object(shape.require(section, "fields", "the example", '"fields": {…}'), "`fields`")
         quotes = self.read_strings(section, "quotes", self.quoted)
         reasons = self.read_strings(section, "reasons", self.reasoned)

@@ -54,5 +54,5 @@ def _read_property(section: JsonObject, shape: Shape) -> surface.Property | None
 
 def _read_name(section: JsonObject, key: str, example: str, shape: Shape) -> Named | None:
     """Read the name of a step; None, with the problem reported, if it is missing or no string."""
-    text = shape.read_text(shape.require(section, key, "the property", example), f"`{key}`")
+    text = shape.require_text(section, key, "the property", example)
     return Named(text.span, text.value) if text is not None else None

@@ -20,8 +20,8 @@ from formulaseed.language.types import BOOLEAN, ERROR, INTEGER, NUMBER, STRING, 
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.read.properties import read_properties
 from formulaseed.seed.read.shape import Shape
+from formulaseed.seed.read.steps import LabelReader
 from formulaseed.seed.read.values import read_bounded_default, read_enum_values, read_evidence, read_path, read_unique
-from formulaseed.seed.read.words import LabelReader
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonNumber, JsonObject, JsonString, JsonValue
 from formulaseed.source.text import Span
@@ -183,8 +183,7 @@ class Sections(ABC):
 
     def read_task_name(self) -> Named:
         """Return the name of the task; `task`, with the problem reported, if it is missing or cannot be a name."""
-        value = self.shape.require(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
-        text = self.shape.read_text(value, "`task_name`")
+        text = self.shape.require_text(self.document, "task_name", "the seed", '"task_name": such as "G1a-v2"')
         if text is None:
             return Named(self.document.span, "task")
         if is_task_name(text.value):
@@ -363,9 +362,7 @@ class Sections(ABC):
         if self.is_v1 and shape.get(section, "type") is None and values_node is not None:
             type_name: str | None = "enum"
         else:
-            text = shape.read_text(
-                shape.require(section, "type", f"the {noun.split()[-1]}", '"type": "number"'), "`type`"
-            )
+            text = shape.require_text(section, "type", f"the {noun.split()[-1]}", '"type": "number"')
             type_name = shape.read_choice(text, "type", FIELD_TYPES if "values" in keys else SCALARS)
         if type_name == "enum":
             values = read_enum_values(
@@ -386,8 +383,8 @@ class Sections(ABC):
             return None
         shape.report_unknown_keys(section, REVIEW_HANDLING_KEYS, "`review_handling`")
         length = shape.require(section, "max_length", "`review_handling`", '"max_length": 2000')
-        word = shape.require(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
-        strategy = shape.read_choice(shape.read_text(word, "`strategy`"), "strategy", STRATEGIES)
+        word = shape.require_text(section, "strategy", "`review_handling`", '"strategy": "truncate_head"')
+        strategy = shape.read_choice(word, "strategy", STRATEGIES)
         max_length = shape.read_integer(length, "`max_length`", 1, limits.REVIEW_CHARACTERS)
         return nodes.ReviewHandling(max_length, strategy) if max_length and strategy else None
 

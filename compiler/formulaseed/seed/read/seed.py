@@ -18,22 +18,13 @@ from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.ir import nodes
 from formulaseed.language.parser import parse_v1_formula
 from formulaseed.language.types import enum_type
-from formulaseed.seed import standard_fields, surface
-from formulaseed.seed.operations import (
-    OPERATIONS,
-    Key,
-    OperationSpec,
-    list_all_step_keys,
-    list_foreign_operations,
-    list_step_keys,
-)
+from formulaseed.seed import operations, standard_fields, surface
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import DeclaredNames
 from formulaseed.seed.read.examples import read_examples
 from formulaseed.seed.read.sections import Sections, Types, is_v1
 from formulaseed.seed.read.shape import get_first_character
-from formulaseed.seed.read.steps import READERS, Arguments
-from formulaseed.seed.read.words import read_adverse
+from formulaseed.seed.read.steps import READERS, Arguments, read_adverse
 from formulaseed.seed.surface import Named
 from formulaseed.source.json_reader import JsonArray, JsonObject, JsonString, JsonValue
 
@@ -126,7 +117,7 @@ class _SeedV2(Sections):
             name = item.get("name") if isinstance(item, JsonObject) else None
             if isinstance(item, JsonObject) and isinstance(name, JsonString):
                 named[name.value] = item
-        words = {"define_filter", *OPERATIONS["define_filter"].also_called.split()}
+        words = {"define_filter", *operations.OPERATIONS["define_filter"].also_called.split()}
         ops = {name: item.get("op") for name, item in named.items()}
         filters = {name for name, op in ops.items() if isinstance(op, JsonString) and op.value.lower() in words}
         strings = {
@@ -150,14 +141,16 @@ class _SeedV2(Sections):
             self.incomplete.add("compute")
             return None
         if section.get("op") is None:  # another key may resemble it
-            shape.report_unknown_keys(section, list_all_step_keys(), "a step")
-        op = shape.read_text(shape.require(section, "op", "the step", '"op": such as "count"'), "`op`")
-        chosen = shape.read_choice(op, "operation", OPERATIONS, "FS504", list_foreign_operations())
-        operation = OPERATIONS[chosen] if chosen is not None else None
+            shape.report_unknown_keys(section, operations.list_all_step_keys(), "a step")
+        op = shape.require_text(section, "op", "the step", '"op": such as "count"')
+        chosen = shape.read_choice(
+            op, "operation", operations.OPERATIONS, "FS504", operations.list_foreign_operations()
+        )
+        operation = operations.OPERATIONS[chosen] if chosen is not None else None
         if operation is not None and section.get("op") is not None:
-            shape.report_unknown_keys(section, list_step_keys(operation), f"the operation `{chosen}`")
+            shape.report_unknown_keys(section, operations.list_step_keys(operation), f"the operation `{chosen}`")
         elif section.get("op") is not None:
-            shape.report_unknown_keys(section, list_all_step_keys(), "a step")
+            shape.report_unknown_keys(section, operations.list_all_step_keys(), "a step")
         name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "N_MILD"'))
         self.read_suppressions(section)
         sources = shape.read_sources(section)
@@ -172,7 +165,9 @@ class _SeedV2(Sections):
         self.nameless.append(surface.Step(Named(place, f"compute[{index}]"), place, lowered, is_filter))
         return None
 
-    def lower_operation(self, operation: OperationSpec, section: JsonObject, names: DeclaredNames) -> surface.Operation:
+    def lower_operation(
+        self, operation: operations.OperationSpec, section: JsonObject, names: DeclaredNames
+    ) -> surface.Operation:
         """Return the operation of a step; `surface.Broken`, with a report, if a key is missing or malformed.
 
         Unknown keys are not looked for here.
@@ -191,7 +186,7 @@ class _SeedV2(Sections):
                 is_sound = False
         return operation.lower(arguments) if is_sound else surface.Broken()
 
-    def check_exclusive_keys(self, operation: OperationSpec, section: JsonObject, noun: str) -> bool:
+    def check_exclusive_keys(self, operation: operations.OperationSpec, section: JsonObject, noun: str) -> bool:
         """Return True if a step has exactly one of the keys `one_of`, or its operation has none; else report it."""
         values = [value for key in operation.one_of if (value := self.shape.get(section, key)) is not None]
         if len(values) > 1:
@@ -222,7 +217,7 @@ def _format_keywords(value: JsonValue | None) -> str:
     return written if texts and len(texts) == len(items) and len(written) <= MAX_SHOWN else '["waiter"]'
 
 
-def _format_example(key: Key, step: JsonObject) -> str:
+def _format_example(key: operations.Key, step: JsonObject) -> str:
     """Return a key that a step lacks, with an example value, for a message; no exact match for categories."""
     example = key.examples[0]
     source = step.get("source")
@@ -318,9 +313,7 @@ class _SeedV1(Sections):
         self.read_suppressions(section)
         name = shape.read_step_name(shape.require(section, "name", "the step", '"name": such as "n_mild"'))
         shape.read_text(shape.get(section, "description"), "`description`")
-        formula = shape.read_text(
-            shape.require(section, "formula", "the step", '"formula": such as "n_mild * 2"'), "`formula`"
-        )
+        formula = shape.require_text(section, "formula", "the step", '"formula": such as "n_mild * 2"')
         expression = parse_v1_formula(formula, self.problems) if formula is not None else None
         operation = surface.Formula(expression) if expression is not None else surface.Broken()
         place = get_first_character(section.span)

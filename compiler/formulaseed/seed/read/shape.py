@@ -232,6 +232,10 @@ class Shape:
             self.problems.report(catalogue.missing_key(get_first_character(value.span), key, owner, example))
         return member
 
+    def require_text(self, value: JsonObject, key: str, owner: str, example: str) -> JsonString | None:
+        """Return the string of a required key with its place; None, with the problem reported, if there is no string."""
+        return self.read_text(self.require(value, key, owner, example), f"`{key}`")
+
     def read_name(self, value: JsonValue | None, noun: str) -> Named | None:
         """Return a name that formulas can use; None if it is absent or no string, which is reported.
 

@@ -15,16 +15,8 @@ from heapq import heappop, heappush
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.seed import surface
+from formulaseed.seed.read import sections
 from formulaseed.seed.read.properties import PROPERTY_KEYS
-from formulaseed.seed.read.sections import (
-    EXAMPLE_KEYS,
-    EXTRACT_KEYS,
-    FILTER_KEYS,
-    V1_KEYS,
-    V1_STEP_KEYS,
-    V2_KEYS,
-    is_v1,
-)
 from formulaseed.seed.read.steps import RULE_KEYS
 from formulaseed.source.json_reader import Plain
 
@@ -38,15 +30,15 @@ _STEP = (
     "where", "rules", "default", "adverse", "sources", "allow",
 )  # fmt: skip
 _COMMON = {"/context": _FIELD, "/parameters/*": _FIELD, "/properties": PROPERTY_KEYS}
-_V1 = {"": V1_KEYS, **_COMMON, "/extraction_fields": _FIELD, "/compute_dag": V1_STEP_KEYS}
+_V1 = {"": sections.V1_KEYS, **_COMMON, "/extraction_fields": _FIELD, "/compute_dag": sections.V1_STEP_KEYS}
 _V2 = {
-    "": V2_KEYS,
-    "/filter": FILTER_KEYS,
+    "": sections.V2_KEYS,
+    "/filter": sections.FILTER_KEYS,
     **_COMMON,
-    "/extract": EXTRACT_KEYS,
+    "/extract": sections.EXTRACT_KEYS,
     "/extract/fields": _FIELD,
     "/extract/meta": _FIELD,
-    "/extract/examples": EXAMPLE_KEYS,
+    "/extract/examples": sections.EXAMPLE_KEYS,
     "/compute": _STEP,
     "/compute/rules": RULE_KEYS,
 }
@@ -60,7 +52,7 @@ def canonicalize(seed: Plain) -> Plain:
     """
     if not isinstance(seed, dict):
         return seed
-    return _order_keys(seed, "", _V1 if is_v1(seed) else _V2)
+    return _order_keys(seed, "", _V1 if sections.is_v1(seed) else _V2)
 
 
 def _order_keys(value: Plain, place: str, orders: Mapping[str, Sequence[str]]) -> Plain:

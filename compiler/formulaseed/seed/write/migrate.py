@@ -18,13 +18,12 @@ from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.language import ast, typed
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.info import Info
 from formulaseed.language.operators import MIRRORED, NEGATED
 from formulaseed.language.parser import parse_formula
 from formulaseed.language.printer import expression_text
 from formulaseed.language.sizes import blank_comments
 from formulaseed.language.typed import Expr, SymbolKind
-from formulaseed.language.types import INTEGER, Value
+from formulaseed.language.types import INTEGER, Info, Value
 from formulaseed.source.json_reader import JsonString, Plain, read_json
 from formulaseed.source.text import Source, Span, claim_name
 

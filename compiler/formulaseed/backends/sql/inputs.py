@@ -1,0 +1,173 @@
+"""Print the inputs of a query: its tables, their columns under the names of fields, and the checks of the values.
+
+A row or context with a null, an unknown value or a number out of bounds fails its restaurant with the kind `data`; an integer
+beyond 1e15, or a date in an unusual form, with `beyond`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from formulaseed import limits
+from formulaseed.backends.sql.arithmetic import Arithmetic
+from formulaseed.backends.sql.columns import INPUTS, Kind, Place, Printed
+from formulaseed.backends.sql.dialects import Sql, number_literal
+from formulaseed.ir import nodes
+from formulaseed.language.intervals import INPUT_NUMBER, Range
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base, Type, Value
+
+MAX_INTEGER = 10**15
+"""The largest integer of an input that SQL computes with."""
+_INTEGERS = Range(-float(MAX_INTEGER), float(MAX_INTEGER))
+_KINDS: Mapping[Base, Kind] = {Base.INTEGER: "integer", Base.NUMBER: "float"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The tables that a query reads: names of tables, or SQL in brackets.
+
+    `contexts` is None if restaurants are the keys of the rows. `columns` has the columns of fields whose names in the table are
+    not those of `column_names`; None for a field that has no column.
+    """
+
+    rows: Sql
+    contexts: Sql | None
+    key: str = "business_id"
+    order: str = "position"
+    has_integer_order: bool = True
+    ids: str = ""
+    """The column with the ids of reviews, which must be unique, too; empty if there is none."""
+    columns: Mapping[Symbol, str | None] = field(default_factory=dict)
+    dates: Mapping[str, str] = field(default_factory=dict)
+    """The SQL of the `year` and `month` of a date, and of its `column`; empty without a column of dates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A column of a table: the SQL that reads it, and the conditions of valid values, and of values that SQL knows exactly."""
+
+    symbol: Symbol
+    value: Printed
+    sql: Sql
+    is_valid: str = ""
+    is_exact: str = ""
+
+
+def column_names(program: nodes.Program) -> dict[Symbol, str]:
+    """Return the names of the columns that the steps read: those of the fields, with a prefix where two sections share one."""
+    fields = program.row_fields()
+    names = [item.name for _, item in fields]
+    columns = {
+        Symbol(kind, item.name): item.name if names.count(item.name) == 1 else f"{kind.value}_{item.name}"
+        for kind, item in fields
+    }
+    return columns | {Symbol(SymbolKind.CONTEXT, item.name): item.name for item in context_fields(program)}
+
+
+def context_fields(program: nodes.Program) -> list[nodes.InputField]:
+    """Return the fields of the context that the steps read."""
+    used = program.used()
+    return [item for item in program.context if Symbol(SymbolKind.CONTEXT, item.name) in used]
+
+
+class InputPrinter(Arithmetic):
+    """A printer of the inputs of one table."""
+
+    def print_inputs(self, program: nodes.Program, tables: Tables) -> Iterator[Input]:
+        """Yield the fields of rows (level 0) or of contexts (level 1) that the steps read."""
+        names = column_names(program)
+        fields: list[tuple[SymbolKind, nodes.ExtractionField | nodes.InputField]] = [*program.row_fields()]
+        if self.level == 1:
+            fields = [(SymbolKind.CONTEXT, item) for item in context_fields(program)]
+        for kind, item in fields:
+            symbol = Symbol(kind, item.name)
+            column = tables.columns.get(symbol, names[symbol])
+            name = self.columns.claim(names[symbol])
+            yield self._print_input(symbol, item, name, column, tables.dates if kind is SymbolKind.META else {})
+
+    def _print_input(
+        self,
+        symbol: Symbol,
+        item: nodes.ExtractionField | nodes.InputField,
+        name: str,
+        column: str | None,
+        dates: Mapping[str, str],
+    ) -> Input:
+        """Print a field under the column `name`, read from `column`; None if the table does not have it."""
+        dialect = self.columns.dialect
+        ty = item.ty
+        default = item.default if isinstance(item, nodes.ExtractionField) else None
+        is_enum = dialect.has_enums and _is_closed(ty) and default is None and not ty.nullable
+        sql = "NULL"
+        if column is not None:
+            sql = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
+        exact: list[str] = []
+        quoted = dialect.quote_name(name)
+        if symbol.kind is SymbolKind.META and symbol.name in dates:
+            part = dates[symbol.name]
+            agrees = f"{part} IS NOT NULL" if column is None else f"{part} IS NOT NULL AND COALESCE({sql} = {part}, TRUE)"
+            sql = f"CASE WHEN {dates['column']} IS NULL THEN {sql} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
+        if default is not None:
+            literal = self.convert(self.literal(default, ty.base), ty.base)
+            sql = literal.sql if sql == "NULL" else f"COALESCE({sql}, {literal.sql})"
+        if sql == "NULL":
+            sql = f"CAST(NULL AS {dialect.type_of(ty.base)})"
+        valid = " AND ".join(self._list_tests(quoted, item, is_enum))
+        if ty.base is Base.INTEGER:
+            exact.append(f"{quoted} BETWEEN -{MAX_INTEGER} AND {MAX_INTEGER}")
+        if symbol == Symbol(SymbolKind.META, "date") and not dates:
+            exact.append(dialect.is_day.format(quoted))
+        value = Printed(
+            quoted,
+            kind=_KINDS.get(ty.base, "other"),
+            range=_find_range(item),
+            place=INPUTS if self.level == 1 else Place(0, 0, 0),
+            is_name=True,
+            is_wide=ty.base is Base.INTEGER,
+            is_enum=is_enum,
+        )
+        if ty.nullable:
+            valid = f"({quoted} IS NULL OR {valid})" if valid else ""
+            exact = [f"({quoted} IS NULL OR {test})" for test in exact]
+        return Input(symbol, value, Sql(sql), valid, " AND ".join(exact))
+
+    def _print_type(self, ty: Type, is_enum: bool) -> str:
+        """Return the SQL type of a column; of an enum, if `is_enum`, with its values."""
+        if is_enum:
+            return f"ENUM ({', '.join(map(self.columns.dialect.string, ty.values or ()))})"
+        return self.columns.dialect.type_of(ty.base)
+
+    def _list_tests(self, name: Sql, item: nodes.ExtractionField | nodes.InputField, is_enum: bool) -> Iterator[str]:
+        """Yield the conditions of valid values that are not null; the first excludes null."""
+        ty = item.ty
+        if ty.values is not None and not is_enum:
+            yield f"{name} IN ({', '.join(map(self.columns.dialect.string, ty.values))})"
+        elif ty.base is Base.NUMBER:
+            yield f"ABS({name}) <= {number_literal(limits.INPUT_MAX)}"
+        elif not ty.nullable:
+            yield f"{name} IS NOT NULL"
+        if isinstance(item, nodes.ExtractionField):
+            bounds: tuple[tuple[str, Value], ...] = ((">=", item.minimum), ("<=", item.maximum))
+            for sign, bound in bounds:
+                if isinstance(bound, int | float):
+                    yield f"{name} {sign} {number_literal(float(bound) if ty.base is Base.NUMBER else bound)}"
+
+
+def _is_closed(ty: Type) -> bool:
+    """Return True for an enum whose values can be those of an ENUM of the engine."""
+    return ty.values is not None and 0 < len(ty.values) and not any("\0" in value for value in ty.values)
+
+
+def _find_range(item: nodes.ExtractionField | nodes.InputField) -> Range | None:
+    """Return the range of a numeric field in SQL; None for any other field."""
+    if not item.ty.is_numeric:
+        return None
+    known = _INTEGERS if item.ty.base is Base.INTEGER else INPUT_NUMBER
+    if isinstance(item, nodes.ExtractionField):
+        if item.minimum is not None:
+            known = Range(max(known.low, min(float(item.minimum), known.high)), known.high)
+        if item.maximum is not None:
+            known = Range(known.low, min(known.high, max(known.low, float(item.maximum))))
+    return known

@@ -124,6 +124,7 @@ def score(
     duplicates: Duplicates = "fail",
     fingerprint: bool = False,
     since: str | Path | None = None,
+    backend: Literal["module", "sql"] | None = None,
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a table of results.
 
@@ -133,8 +134,9 @@ def score(
     Restaurants that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate
     review, unless `duplicates` is `"first"`: then the first counts. With `fingerprint` results have a column by which
     `since`, a Parquet file of such results, spares the evaluation of restaurants that have not changed; only the engine
-    `duckdb` has both. Raises `SeedError`, `DataError` for columns that do
-    not fit the seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
+    `duckdb` has both. There the `backend` `sql`, a query, computes the steps, and hands back to the module what it cannot
+    compute; None chooses `module` where no query can. Raises `SeedError`, `DataError` for columns that do not fit the
+    seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.results import Failures
@@ -145,7 +147,9 @@ def score(
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
     evaluator = load_evaluator(loaded)
-    options = ScoreOptions(parameters, trace=trace, duplicates=duplicates, fingerprint=fingerprint, since=since)
+    options = ScoreOptions(
+        parameters, trace=trace, duplicates=duplicates, fingerprint=fingerprint, since=since, backend=backend
+    )
     if engine == "duckdb":
         return score_tables(
             loaded, evaluator, rows, contexts, options, lambda results: merge_batches(results.batches, results.schema)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from formulaseed import FormulaSeed, load_evaluator
 from formulaseed.backends.sql.dialects import DIALECTS, DUCKDB, Dialect
-from formulaseed.backends.sql.inputs import Tables, column_names
+from formulaseed.backends.sql.inputs import Tables, column_names, context_fields
 from formulaseed.backends.sql.layout import RESERVED, QueryWriter
 from formulaseed.backends.sql.steps import plan_query
 from formulaseed.ir import nodes
@@ -23,7 +23,7 @@ def flat_tables(seed: FormulaSeed, restaurants: Restaurants) -> tuple[pa.Table, 
     """Return the rows and the contexts with a column for each field that a step reads, as the module parses them."""
     module: Any = load_evaluator(seed).module
     program = seed.program
-    names = column_names(program)
+    names = _table_columns(program)
     rows = [(key, at, module.parse_row(row)) for key, (records, _) in restaurants.items() for at, row in enumerate(records)]
     columns = {"business_id": pa.array([key for key, _, _ in rows], pa.string())}
     columns["position"] = pa.array([at for _, at, _ in rows], pa.int64())
@@ -31,10 +31,14 @@ def flat_tables(seed: FormulaSeed, restaurants: Restaurants) -> tuple[pa.Table, 
         columns[names[Symbol(kind, field.name)]] = _array([row[index] for _, _, row in rows], field)
     contexts = {"business_id": pa.array([*restaurants], pa.string())}
     parsed = [module.parse_context(context) for _, context in restaurants.values()]
-    used = [field for field in program.context if Symbol(SymbolKind.CONTEXT, field.name) in program.used()]
-    for index, field in enumerate(used):
-        contexts[field.name] = _array([context[index] for context in parsed], field)
+    for index, field in enumerate(context_fields(program)):
+        contexts[names[Symbol(SymbolKind.CONTEXT, field.name)]] = _array([context[index] for context in parsed], field)
     return pa.table(columns), pa.table(contexts)
+
+
+def _table_columns(program: nodes.Program) -> dict[Symbol, str]:
+    """Return the columns of the fields, under names that are not those of other columns."""
+    return {symbol: f"c{index} {name}" for index, (symbol, name) in enumerate(column_names(program).items())}
 
 
 def _array(values: list[Any], field: nodes.ExtractionField | nodes.InputField) -> pa.Array:
@@ -48,7 +52,7 @@ def write_query(
 ) -> str:
     """Return the query of a seed over the tables `rows` and `contexts`, with its outputs or all steps."""
     program = seed.program
-    tables = Tables(dialect.quote_name("rows"), dialect.quote_name("contexts"))
+    tables = Tables(dialect.quote_name("rows"), dialect.quote_name("contexts"), columns=_table_columns(program))
     plan = plan_query(program, tables, dialect, parameters, RESERVED)
     names = [step.name for step in program.steps if not isinstance(step.operation, nodes.Filter)]
     return QueryWriter(plan, names if steps else program.output).write()

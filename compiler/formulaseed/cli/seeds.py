@@ -209,6 +209,7 @@ def schema(subject: str, out: str | None, current: str | None) -> None:
 
 _DEFAULT_FOLDER = "generated"
 _DEFAULT_TARGET = "python"
+_QUERY_OPTIONS = ("dialect", "rows", "contexts", "steps")
 
 
 @click.command("compile")
@@ -222,10 +223,16 @@ _DEFAULT_TARGET = "python"
 )
 @click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
 @click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
+@click.option("--dialect", type=click.Choice(["duckdb", "spark"]), help="The dialect of SQL [default: duckdb].")
+@click.option("--rows", metavar="NAME", help="The table of rows that the query reads [default: rows].")
+@click.option("--contexts", metavar="NAME", help="The table of restaurants that the query reads [default: contexts].")
+@click.option("--steps", is_flag=True, help="Every step becomes a column of the query, not only the outputs.")
 @reference_option
 @strict_option
 def compile(seeds: tuple[str, ...], **options: Any) -> None:
     """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
+
+    With --target sql a seed becomes a query, `OUT/<task>.<dialect>.sql`.
 
     The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
     was not generated, or that was generated from another file, is left alone: exit status 2.
@@ -251,9 +258,16 @@ class _Compilation:
     check: bool
     force: bool
     stdout: bool
+    dialect: str | None
+    rows: str | None
+    contexts: str | None
+    steps: bool
     sources: dict[Path, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in _QUERY_OPTIONS}
+        self.options = {name: value for name, value in values.items() if value}
+        """The options that only some targets have, apart from the style and the tests."""
         self.backend = load_backend(self.target)
 
     def check_options(self) -> None:
@@ -261,7 +275,7 @@ class _Compilation:
         from formulaseed.backends.python.identity import STYLES
         from formulaseed.diagnostics.suggestions import did_you_mean
 
-        for option, value in (("style", self.style), ("tests", self.tests)):
+        for option, value in ({"style": self.style, "tests": self.tests} | self.options).items():
             if value is not None and option not in self.backend.options:
                 targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
                 raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
@@ -269,6 +283,7 @@ class _Compilation:
             raise click.UsageError(
                 f"there is no style `{self.style}`; {did_you_mean(self.style, STYLES, noun='styles')}"
             )
+        self.backend = self.backend.configure(self.options)
         if self.check and self.stdout:
             raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
         if self.force and (self.check or self.stdout):
@@ -286,10 +301,10 @@ class _Compilation:
         from formulaseed.backends.python.names import former_module_names, module_name
 
         if self.check and seed.endswith(self.backend.suffix):
-            return _check_generated(Path(seed), self.target, self.reference, strict=self.strict)
+            return self._check_generated(Path(seed))
         loaded = load_file(seed, strict=self.strict, reference=self.reference)
         path = Path(self.out) / f"{module_name(loaded.name)}{self.backend.suffix}"
-        source = _compile_for(path, loaded, self.target, self.style)
+        source = self._compile_for(path, loaded, self.style)
         report_warnings(loaded)
         if self.stdout:
             emit(source)
@@ -301,7 +316,7 @@ class _Compilation:
         for name in former_module_names(loaded.name):
             former = Path(self.out) / f"{name}{self.backend.suffix}"
             report_former(former, path, source, loaded.document.path, self.backend)
-        arguments = _format_arguments(seed, self.target, Path(self.out), self.style)
+        arguments = self._format_arguments(seed, Path(self.out), self.style)
         status = self._place(path, source, loaded, arguments, "--out")
         if self.tests is None or (status and not self.check):
             return status
@@ -337,57 +352,56 @@ class _Compilation:
         say(str(path))
         return 0
 
+    def _compile_for(self, path: Path, loaded: Compilable[Any], style: str | None = None) -> str:
+        """Compile a document to the text of the file `path`, which is not written.
 
-def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | None = None) -> str:
-    """Compile a document to the text of the file `path`, which is not written.
+        Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
+        the document.
+        """
+        if style is None and "style" in self.backend.options:
+            style = read_style(path)
+        return pipeline.compile(loaded, self.target, style=style, folder=path.parent, options=self.options)
 
-    Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
-    the document.
-    """
-    if style is None and "style" in load_backend(target).options:
-        style = read_style(path)
-    return pipeline.compile(loaded, target, style=style, folder=path.parent)
+    def _format_arguments(self, name: str, out: Path, style: str | None = None) -> str:
+        """Return the arguments of `compile` that write the module of the file `name`, for a message.
 
+        Defaults are left out, and nothing is quoted for a shell.
+        """
+        arguments = [name]
+        if self.target != _DEFAULT_TARGET:
+            arguments.append(f"--target {self.target}")
+        for option, value in self.options.items():
+            arguments.append(f"--{option}" if value is True else f"--{option} {value}")
+        if out != Path(_DEFAULT_FOLDER):
+            arguments.append(f"--out {out}")
+        if style is not None:
+            arguments.append(f"--style {style}")
+        return " ".join(arguments)
 
-def _format_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
-    """Return the arguments of `compile` that write the module of the file `name`, for a message.
+    def _check_generated(self, path: Path) -> int:
+        """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
 
-    Defaults are left out, and nothing is quoted for a shell.
-    """
-    arguments = [name]
-    if target != _DEFAULT_TARGET:
-        arguments.append(f"--target {target}")
-    if out != Path(_DEFAULT_FOLDER):
-        arguments.append(f"--out {out}")
-    if style is not None:
-        arguments.append(f"--style {style}")
-    return " ".join(arguments)
+        A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
+        rules. Raises `SeedError` if the document has errors, or warnings if `strict`, and `UnreadableError` if a file
+        cannot be read.
+        """
+        from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
 
-
-def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
-    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
-
-    A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
-    rules. Raises `SeedError` if the document has errors, or warnings if `strict`, and `UnreadableError` if a file
-    cannot be read.
-    """
-    from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
-
-    identity = load_backend(target).identify(read_module(path))
-    if identity is None:
-        say(f"{path}: not a generated file; passed over", err=True)
-        return 0
-    source = find_seed(identity.path, path)
-    if source is None:
-        say(f"{path}: {describe_missing_seed(identity.path, path)}")
-        return 1
-    loaded = load_file(os.path.relpath(source), strict=strict, reference=reference)
-    name = loaded.document.source.name
-    if identity.tested is not None and isinstance(loaded, FormulaSeed):
-        module = Path(os.path.normpath(path.parent / identity.tested))
-        expected = compile_tests(loaded, path, module)
-        arguments = f"{_format_arguments(name, target, module.parent)} --tests {path.parent}"
-    else:
-        expected = _compile_for(path, loaded, target)
-        arguments = _format_arguments(name, target, path.parent)
-    return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
+        identity = self.backend.identify(read_module(path))
+        if identity is None:
+            say(f"{path}: not a generated file; passed over", err=True)
+            return 0
+        source = find_seed(identity.path, path)
+        if source is None:
+            say(f"{path}: {describe_missing_seed(identity.path, path)}")
+            return 1
+        loaded = load_file(os.path.relpath(source), strict=self.strict, reference=self.reference)
+        name = loaded.document.source.name
+        if identity.tested is not None and isinstance(loaded, FormulaSeed):
+            module = Path(os.path.normpath(path.parent / identity.tested))
+            expected = compile_tests(loaded, path, module)
+            arguments = f"{self._format_arguments(name, module.parent)} --tests {path.parent}"
+        else:
+            expected = self._compile_for(path, loaded)
+            arguments = self._format_arguments(name, path.parent)
+        return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

@@ -52,6 +52,8 @@ _READERS = {
         "read_json({}, format = 'newline_delimited', sample_size = -1, dateformat = '|', timestampformat = '|')",
     ),
 }
+_NO_INTEGER = -(2**63)
+"""The only integer of 64 bits that is none of a seed: its restaurant fails."""
 _NESTED_MEMBERS = ("review_id", "extraction", "meta")
 """The members of nested rows that are read."""
 
@@ -66,6 +68,8 @@ class DuckTable:
     """A cursor of its own, since a cursor has one open result."""
     once: bool = False
     """Whether the table can be read only once."""
+    memory: tuple[str, Any] | None = None
+    """The name under which a table in memory is registered, with this table."""
 
     def reopen_key(self) -> tuple[str, Columns]:
         """Return the arguments that open the same table with `DuckSession.reopen` in another process."""
@@ -138,6 +142,14 @@ class DuckSession:
         """Return a table that another session has opened: a file, or a table of the same database."""
         return DuckTable(sql, columns, self._open_cursor())
 
+    def open_cursor(self, tables: Tables) -> duckdb.DuckDBPyConnection:
+        """Return a new cursor that finds all of the tables."""
+        cursor = self._open_cursor()
+        for table in tables:
+            if table is not None and table.memory is not None:
+                cursor.register(*table.memory)
+        return cursor
+
     def _open_cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a new cursor, which finds tables of the database by their names if there is one."""
         cursor = self._connection.cursor()
@@ -165,7 +177,8 @@ class DuckSession:
         except Exception:
             kinds = "a path, an Arrow table or reader, a pandas or polars frame, or a DuckDB relation"
             raise DataError(f"the {name} must be {kinds}, not {type(source).__name__}") from None
-        return DuckTable(sql, _read_columns(cursor, sql), cursor, once=hasattr(source, "read_next_batch"))
+        is_reader = hasattr(source, "read_next_batch")
+        return DuckTable(sql, _read_columns(cursor, sql), cursor, is_reader, (sql, source))
 
 
 @contextmanager
@@ -225,6 +238,30 @@ def build_queries(
             if not is_sorted:
                 query += f" ORDER BY {KEY}, {ORDER}" if order_columns else f" ORDER BY {KEY}"
             yield table, query
+
+
+def build_sources(tables: Tables, mapping: TableMapping) -> Iterator[str | None]:
+    """Yield a SELECT of the rows and of the contexts, with the columns of a batch; None if there are no contexts.
+
+    Unknown values of enums stay, an integer that is none becomes -2**63, and dates that are no strings become DATE.
+    """
+    key = build_key_expression(tables, mapping)
+    order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
+    for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
+        if table is None:
+            yield None
+            continue
+        selected = [f"{key} AS {KEY}", *order_columns]
+        for column in columns:
+            sql = _read_column(column)
+            converted = _cast(column, sql, mapping)
+            if column.target_kind == "date" and column.source_kind in ("date", "time"):
+                converted = f"CAST({sql} AS DATE)"
+            elif (column.target_kind, column.source_kind) == ("integer", "number"):
+                whole = f"{converted} = TRUNC({converted}) AND ABS({converted}) < 9e18"
+                converted = f"CASE WHEN {whole} THEN CAST({converted} AS BIGINT) WHEN {sql} IS NOT NULL THEN {_NO_INTEGER} END"
+            selected.append(f"{converted} AS {column.alias}")
+        yield f"SELECT {', '.join(selected)} FROM {table.sql}"
 
 
 def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
@@ -337,15 +374,21 @@ def _select_contexts(table: DuckTable, key: str) -> DuckTable:
 def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> Iterator[str]:
     """Yield the SQL of each column, and after an enum that of a column with its unknown values, null in the first."""
     for column in columns:
-        sql = ".".join(map(_quote, column.path))
-        if column.source_kind == "json" and column.target_kind != "json":
-            sql = f"{sql} ->> '$'"
+        sql = _read_column(column)
         if column.values:
             cast = f"TRY_CAST({sql} AS ENUM({', '.join(map(literal, column.values))}))"
             yield f"{cast} AS {column.alias}"
             yield f"CASE WHEN {cast} IS NULL THEN CAST({sql} AS VARCHAR) END AS {column.alias}{UNKNOWN_SUFFIX}"
         else:
             yield f"{_cast(column, sql, mapping)} AS {column.alias}"
+
+
+def _read_column(column: BatchColumn) -> str:
+    """Return the SQL of the user's column; of a JSON string, its text."""
+    sql = ".".join(map(_quote, column.path))
+    if column.source_kind == "json" and column.target_kind != "json":
+        sql = f"{sql} ->> '$'"
+    return sql
 
 
 def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
@@ -361,9 +404,9 @@ def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
             return f"CAST({sql} AS {'BIGINT' if kind == 'integer' else 'VARCHAR'})"
         case ("number", _) | ("integer", "number"):
             return f"CAST({sql} AS DOUBLE)"
-        case "integer", "wide":  # -2**63 is no integer of a seed: its restaurant fails
+        case "integer", "wide":
             fits = f"{sql} BETWEEN -9223372036854775807 AND 9223372036854775807"
-            return f"CASE WHEN {sql} IS NULL OR {fits} THEN CAST({sql} AS BIGINT) ELSE -9223372036854775808 END"
+            return f"CASE WHEN {sql} IS NULL OR {fits} THEN CAST({sql} AS BIGINT) ELSE {_NO_INTEGER} END"
     return sql
 
 

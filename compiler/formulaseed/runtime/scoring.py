@@ -18,6 +18,7 @@ from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
+from formulaseed.errors import DataError
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
@@ -75,12 +76,16 @@ def score_tables(
     not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a table cannot be read.
     """
     require_pyarrow("duckdb", "the engine `duckdb`")
-    from formulaseed.runtime import duck, fingerprints, ranges
+    from formulaseed.runtime import duck, fingerprints, queries, ranges
 
+    obstacle = "" if options.backend == "module" else queries.find_obstacle(seed, evaluator, options)
+    if obstacle and options.backend == "sql":
+        raise DataError(f"--backend sql: {obstacle}")
+    by_query = options.backend != "module" and not obstacle
     counts = Counter[str]()
     with (
         # processes start first: they are forked only before DuckDB has threads
-        ranges.start_workers(options.jobs) if options.jobs > 1 else nullcontext() as workers,
+        ranges.start_workers(options.jobs) if options.jobs > 1 and not by_query else nullcontext() as workers,
         duck.open_session(1, options.memory, options.database) as session,
         ExitStack() as stack,
     ):
@@ -99,6 +104,11 @@ def score_tables(
                 schema = schema.append(fingerprints.FIELD)
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
+        obstacle = queries.find_table_obstacle(tables, mapping) if by_query else ""
+        if obstacle and options.backend == "sql":
+            raise DataError(f"--backend sql: {obstacle}")
+        if by_query and not obstacle:
+            return queries.score_by_query(session, tables, mapping, seed, evaluator, options, counts, use_batches)
         if options.fingerprint or options.since is not None:
             record = json.loads(provenance["formulaseed"])
             update = stack.enter_context(fingerprints.open_update(tables, mapping, record, options))

@@ -34,9 +34,9 @@ class Dialect:
     string_type: str
     try_cast: str = "TRY_CAST"
     escapes: Mapping[str, str] = field(default_factory=dict)
-    """The characters of a string literal that are written in another way, apart from NUL."""
-    nul: str
-    """The string of one NUL character."""
+    """The printable characters of a string literal that are written in another way."""
+    character: str = ""
+    """An expression of the character `{0}`, a code point; empty if a literal escapes the characters that cannot be printed."""
     first_fault: str
     """The fault of the first row that has one: `{fault}` and `{order}` are columns."""
     ordered_sum: str
@@ -76,10 +76,17 @@ class Dialect:
         return Sql(".".join(map(self.quote_name, name.split("."))))
 
     def string(self, text: str) -> Sql:
-        """Return a string literal; NUL, which no literal can contain, is concatenated."""
-        parts = ["".join(self.escapes.get(c, c) for c in part) for part in text.split("\0")]
-        literals = f" || {self.nul} || ".join(f"'{part}'" for part in parts)
-        return Sql(literals if len(parts) == 1 else f"({literals})")
+        """Return a string literal; characters that cannot be printed are escaped, or concatenated."""
+        parts = [""]
+        for character in text:
+            if character.isprintable():
+                parts[-1] += self.escapes.get(character, character)
+            elif self.character:
+                parts += [self.character.format(ord(character)), ""]
+            else:
+                parts[-1] += f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"
+        literals = [part if index % 2 else f"'{part}'" for index, part in enumerate(parts)]
+        return Sql(literals[0] if len(literals) == 1 else f"({' || '.join(literals)})")
 
 
 def number_literal(value: int | float) -> Sql:
@@ -102,7 +109,7 @@ DUCKDB = Dialect(
     quote='"',
     string_type="VARCHAR",
     escapes={"'": "''"},
-    nul="CHR(0)",
+    character="CHR({0})",
     first_fault="ARG_MIN({fault}, {order}) FILTER (WHERE {fault} IS NOT NULL)",
     ordered_sum="SUM({value} ORDER BY {order}){filter}",
     integer_sum="SUM({value}){filter}",
@@ -112,8 +119,8 @@ DUCKDB = Dialect(
     is_day="(REGEXP_FULL_MATCH({0}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({0} AS DATE) IS NOT NULL)",
     decimals="CAST(PRINTF('%.{1}f', {0}) AS DOUBLE)",
     distinct_orders=(
-        "BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CAST({0} AS BIGINT)) FILTER (WHERE {0} BETWEEN 0 AND 61), 0))"
-        " + COUNT(DISTINCT {0}) FILTER (WHERE {0} NOT BETWEEN 0 AND 61)"
+        "BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN {0} BETWEEN 0 AND 61 THEN {0} END), 0))"
+        " + COALESCE(LIST_UNIQUE(LIST({0}) FILTER (WHERE {0} NOT BETWEEN 0 AND 61)), 0)"
     ),
     has_enums=True,
 )
@@ -123,7 +130,6 @@ SPARK = Dialect(
     quote="`",
     string_type="STRING",
     escapes={"'": "\\'", "\\": "\\\\"},
-    nul="CHAR(0)",
     first_fault="MIN_BY({fault}, {order}) FILTER (WHERE {fault} IS NOT NULL)",
     ordered_sum=(
         "AGGREGATE(ARRAY_SORT(COLLECT_LIST(STRUCT({order} AS place, {value} AS term)){filter}),"

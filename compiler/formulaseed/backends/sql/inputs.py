@@ -14,13 +14,14 @@ from formulaseed.backends.sql.arithmetic import Arithmetic
 from formulaseed.backends.sql.columns import INPUTS, Kind, Place, Printed
 from formulaseed.backends.sql.dialects import Sql, number_literal
 from formulaseed.ir import nodes
-from formulaseed.language.intervals import INPUT_NUMBER, Range
+from formulaseed.language.intervals import INPUT_INTEGER, INPUT_NUMBER, Range
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.types import Base, Type
 
 MAX_INTEGER = 10**15
 """The largest integer of an input that SQL computes with."""
 _INTEGERS = Range(-float(MAX_INTEGER), float(MAX_INTEGER))
+_DATE = Symbol(SymbolKind.META, "date")
 _KINDS: Mapping[Base, Kind] = {Base.INTEGER: "integer", Base.NUMBER: "float"}
 
 
@@ -46,10 +47,14 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A column of a table: the SQL that reads it, and the conditions of valid values, and of values that SQL knows exactly."""
+    """A column of a table: the SQL that reads it, the SQL of its value from what was read, and two conditions.
+
+    `is_valid` holds for valid values, `is_exact` for those that SQL knows exactly; they are empty if all are.
+    """
 
     symbol: Symbol
     value: Printed
+    read: Sql
     sql: Sql
     is_valid: str = ""
     is_exact: str = ""
@@ -99,39 +104,59 @@ class InputPrinter(Arithmetic):
         dialect = self.columns.dialect
         ty = item.ty
         default = item.default if isinstance(item, nodes.ExtractionField) else None
-        is_enum = dialect.has_enums and _is_closed(ty) and default is None and not ty.nullable
-        sql = "NULL"
+        is_optional = ty.nullable or default is not None
+        is_enum = dialect.has_enums and _is_closed(ty) and not is_optional
+        read = f"CAST(NULL AS {dialect.type_of(ty.base)})"
         if column is not None:
-            sql = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
-        exact: list[str] = []
-        quoted = dialect.quote_name(name)
+            read = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
         if symbol.kind is SymbolKind.META and symbol.name in dates:
             part = dates[symbol.name]
-            agrees = f"{part} IS NOT NULL" if column is None else f"{part} IS NOT NULL AND COALESCE({sql} = {part}, TRUE)"
-            sql = f"CASE WHEN {dates['column']} IS NULL THEN {sql} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
+            agrees = f"{part} IS NOT NULL AND COALESCE({read} = {part}, TRUE)"
+            read = f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
+        quoted = dialect.quote_name(name)
+        known = _find_range(item)
+        valid, exact = self._print_tests(item, quoted, is_enum)
+        sql = quoted
+        if known is not None:
+            sql = Sql(f"CASE WHEN {self._print_between(quoted, known, ty)} THEN {quoted} END")
         if default is not None:
-            literal = self.convert(self.literal(default, ty.base), ty.base)
-            sql = literal.sql if sql == "NULL" else f"COALESCE({sql}, {literal.sql})"
-        if sql == "NULL":
-            sql = f"CAST(NULL AS {dialect.type_of(ty.base)})"
-        valid = " AND ".join(self._list_tests(quoted, item, is_enum))
-        if ty.base is Base.INTEGER:
-            exact.append(f"{quoted} BETWEEN -{MAX_INTEGER} AND {MAX_INTEGER}")
-        if symbol == Symbol(SymbolKind.META, "date") and not dates:
-            exact.append(dialect.is_day.format(quoted))
+            sql = Sql(f"COALESCE({sql}, {self.convert(self.literal(default, ty.base), ty.base).sql})")
+        if symbol == _DATE and not dates:
+            exact = dialect.is_day.format(quoted)
+        if is_optional:
+            valid, exact = (f"({quoted} IS NULL OR {test})" if test else "" for test in (valid, exact))
         value = Printed(
             quoted,
             kind=_KINDS.get(ty.base, "other"),
-            range=_find_range(item),
+            range=known,
             place=INPUTS if self.level == 1 else Place(0, 0, 0),
             is_name=True,
             is_wide=ty.base is Base.INTEGER,
             is_enum=is_enum,
         )
-        if ty.nullable:
-            valid = f"({quoted} IS NULL OR {valid})" if valid else ""
-            exact = [f"({quoted} IS NULL OR {test})" for test in exact]
-        return Input(symbol, value, Sql(sql), valid, " AND ".join(exact))
+        return Input(symbol, value, Sql(read), sql, valid, exact)
+
+    def _print_tests(
+        self, item: nodes.ExtractionField | nodes.InputField, raw: str, is_enum: bool
+    ) -> tuple[str, str]:
+        """Return the conditions that a value is valid, and that it is exact in SQL; the second is empty if it always is."""
+        ty = item.ty
+        if ty.values is not None and not is_enum:
+            return f"{raw} IN ({', '.join(map(self.columns.dialect.string, ty.values))})", ""
+        if not ty.is_numeric:
+            return ("" if ty.nullable else f"{raw} IS NOT NULL"), ""
+        bounds = _find_bounds(item)
+        if ty.base is Base.NUMBER:
+            return self._print_between(raw, bounds, ty), ""
+        valid = f"{raw} IS NOT NULL" if bounds == INPUT_INTEGER else self._print_between(raw, bounds, ty)
+        return valid, self._print_between(raw, _INTEGERS, ty)
+
+    def _print_between(self, raw: str, bounds: Range, ty: Type) -> str:
+        """Return the condition that a number is within the bounds; NaN and null are not."""
+        low, high = bounds.low, bounds.high
+        if ty.base is Base.INTEGER:
+            low, high = max(int(low), -limits.INTEGER_MAX), min(int(high), limits.INTEGER_MAX)
+        return f"{raw} BETWEEN {number_literal(low)} AND {number_literal(high)}"
 
     def _print_type(self, ty: Type, is_enum: bool) -> str:
         """Return the SQL type of a column; of an enum, if `is_enum`, with its values."""
@@ -139,35 +164,28 @@ class InputPrinter(Arithmetic):
             return f"ENUM ({', '.join(map(self.columns.dialect.string, ty.values or ()))})"
         return self.columns.dialect.type_of(ty.base)
 
-    def _list_tests(self, name: Sql, item: nodes.ExtractionField | nodes.InputField, is_enum: bool) -> Iterator[str]:
-        """Yield the conditions of valid values that are not null; the first excludes null."""
-        ty = item.ty
-        if ty.values is not None and not is_enum:
-            yield f"{name} IN ({', '.join(map(self.columns.dialect.string, ty.values))})"
-        elif ty.base is Base.NUMBER:
-            yield f"ABS({name}) <= {number_literal(limits.INPUT_MAX)}"
-        elif not ty.nullable:
-            yield f"{name} IS NOT NULL"
-        if isinstance(item, nodes.ExtractionField):
-            bounds: tuple[tuple[str, Value], ...] = ((">=", item.minimum), ("<=", item.maximum))
-            for sign, bound in bounds:
-                if isinstance(bound, int | float):
-                    yield f"{name} {sign} {number_literal(float(bound) if ty.base is Base.NUMBER else bound)}"
-
 
 def _is_closed(ty: Type) -> bool:
     """Return True for an enum whose values can be those of an ENUM of the engine."""
-    return ty.values is not None and 0 < len(ty.values) and not any("\0" in value for value in ty.values)
+    return ty.values is not None and 0 < len(ty.values) and all(map(str.isprintable, ty.values))
+
+
+def _find_bounds(item: nodes.ExtractionField | nodes.InputField) -> Range:
+    """Return the bounds of the valid values of a numeric field."""
+    bounds = INPUT_INTEGER if item.ty.base is Base.INTEGER else INPUT_NUMBER
+    if isinstance(item, nodes.ExtractionField):
+        low = bounds.low if item.minimum is None else max(bounds.low, float(item.minimum))
+        high = bounds.high if item.maximum is None else min(bounds.high, float(item.maximum))
+        bounds = Range(low, high)
+    return bounds
 
 
 def _find_range(item: nodes.ExtractionField | nodes.InputField) -> Range | None:
     """Return the range of a numeric field in SQL; None for any other field."""
     if not item.ty.is_numeric:
         return None
-    known = _INTEGERS if item.ty.base is Base.INTEGER else INPUT_NUMBER
-    if isinstance(item, nodes.ExtractionField):
-        if item.minimum is not None:
-            known = Range(max(known.low, min(float(item.minimum), known.high)), known.high)
-        if item.maximum is not None:
-            known = Range(known.low, min(known.high, max(known.low, float(item.maximum))))
-    return known
+    bounds = _find_bounds(item)
+    if item.ty.base is Base.NUMBER:
+        return bounds
+    low = min(max(bounds.low, _INTEGERS.low), _INTEGERS.high)
+    return Range(low, max(low, min(bounds.high, _INTEGERS.high)))

@@ -91,27 +91,32 @@ class QueryWriter:
     # --- inputs
 
     def _write_review_input(self) -> str:
-        items: list[Item] = [(self.key, "", ()), (self.order, "", ())]
-        ids = self.plan.tables.ids
-        items += [(self.plan.columns.dialect.quote_name(ids), "", ())] if ids else []
-        items += [(item.sql, item.value.sql, ()) for item in self.plan.rows]
-        return self._add("review_input", items, self.plan.tables.rows, f"WHERE {self.key} IS NOT NULL")
+        """Add the rows as they are read, then with checked values, and return the name of the latter."""
+        names = [self.key, self.order]
+        if self.plan.tables.ids:
+            names.append(self.plan.columns.dialect.quote_name(self.plan.tables.ids))
+        return self._write_inputs("review", names, self.plan.rows, self.plan.tables.rows)
 
     def _write_contexts(self) -> str:
         """Add the contexts, one for each restaurant, and return their name; empty if there is no table of contexts."""
-        tables = self.plan.tables
-        if tables.contexts is None:
+        if self.plan.tables.contexts is None:
             return ""
         inputs = self.plan.contexts
-        items: list[Item] = [(self.key, "", ()), *((item.sql, item.value.sql, ()) for item in inputs)]
-        source = self._add("context_input", items, tables.contexts, f"WHERE {self.key} IS NOT NULL")
-        items = [(self.key, "", ()), *((f"ANY_VALUE({item.value.sql})", item.value.sql, ()) for item in inputs)]
-        items.append(("COUNT(*)", self.names["context_count"], ()))
-        context = self._add("context", items, source, f"GROUP BY {self.key}")
+        source = self._write_inputs("context", [self.key], inputs, self.plan.tables.contexts)
         checks = self._print_checks(inputs, "is_valid_context", "is_exact_context")
-        if checks:
-            context = self._add("context", [("*", "", ()), *checks], context)
-        return context
+        names = [*(item.value.sql for item in inputs), *(name for _, name, _ in checks)]
+        items: list[Item] = [(self.key, "", ()), *((f"ANY_VALUE({name})", name, ()) for name in names)]
+        items.append(("COUNT(*)", self.names["context_count"], ()))
+        return self._add("context", items, source, f"GROUP BY {self.key}")
+
+    def _write_inputs(self, name: str, keys: Sequence[str], inputs: Sequence[Input], table: str) -> str:
+        """Add the columns of a table as they are read, then their values and checks; return the name of the latter."""
+        first: list[Item] = [(key, "", ()) for key in keys]
+        read = [*first, *((item.read, item.value.sql, ()) for item in inputs)]
+        source = self._add(f"{name}_input", read, table, "" if self.for_score else f"WHERE {self.key} IS NOT NULL")
+        names = ("is_valid", "is_exact") if name == "review" else ("is_valid_context", "is_exact_context")
+        values = [(item.sql, item.value.sql if item.sql != item.value.sql else "", ()) for item in inputs]
+        return self._add(name, [*first, *values, *self._print_checks(inputs, *names)], source)
 
     def _print_checks(self, inputs: Sequence[Input], valid: str, exact: str) -> list[Item]:
         """Return the columns that say whether the inputs are valid, and known exactly; none if all always are."""
@@ -139,12 +144,7 @@ class QueryWriter:
         if used:
             items: list[Item] = [("r.*", "", ()), *((f"s.{name}", "", ()) for name in used)]
             review = self._add("review", items, self._print_join(review, "LEFT", restaurant))
-        checks = self._print_checks(self.plan.rows, "is_valid", "is_exact") if stage == 0 else []
-        first = [*checks, *map(_item, self._columns_at(Place(stage, 0, 1)))]
-        if not first:
-            return review
-        review = self._add("review", [("*", "", ()), *first], review)
-        return self._write_layers("review", Place(stage, 0, 1), review)
+        return self._write_layers("review", Place(stage, 0, 0), review)
 
     def _print_join(self, left: str, kind: str, right: str) -> str:
         """Return a join of two table expressions, called r and s, by the key."""
@@ -237,8 +237,12 @@ class QueryWriter:
             items.append((f"CASE WHEN {kind} IS NULL THEN {self.plan.values[name].sql} END", quote(name), ()))
         items += [(step, "", ()), (kind, "", ())]
         if self.for_score:
-            orphan = "FALSE" if self.plan.tables.contexts is None else f"{self.names['context_count']} IS NULL"
-            items += [(self.names[ROW_COUNT], "", ()), (orphan, self.names[IS_ORPHAN], ())]
+            count = self.names["context_count"]
+            has_contexts = self.plan.tables.contexts is not None
+            items += [(self.names[ROW_COUNT], "", ())]
+            items += [(count, "", ()), (f"{count} IS NULL", self.names[IS_ORPHAN], ())] if has_contexts else [
+                ("0", count, ()), ("FALSE", self.names[IS_ORPHAN], ())
+            ]
         return self._print_select(items, result)
 
 

@@ -6,33 +6,43 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from formulaseed import FormulaSeed, load_evaluator
-from formulaseed.backends.sql.dialects import DIALECTS, DUCKDB, Dialect
+from formulaseed import EvaluationError, FormulaSeed
+from formulaseed.backends.sql.dialects import DUCKDB, Dialect
 from formulaseed.backends.sql.inputs import Tables, column_names, context_fields
 from formulaseed.backends.sql.layout import RESERVED, QueryWriter
 from formulaseed.backends.sql.steps import plan_query
 from formulaseed.ir import nodes
+from formulaseed.ir.inputs import read_row, read_section
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
+from formulaseed.testing import reference_evaluate
 from scoring import Restaurants
 
 _TYPES = {Base.INTEGER: pa.int64(), Base.NUMBER: pa.float64(), Base.BOOLEAN: pa.bool_()}
 
 
 def flat_tables(seed: FormulaSeed, restaurants: Restaurants) -> tuple[pa.Table, pa.Table]:
-    """Return the rows and the contexts with a column for each field that a step reads, as the module parses them."""
-    module: Any = load_evaluator(seed).module
+    """Return the rows and the contexts with a column for each field that a step reads, as the reference evaluator reads them."""
     program = seed.program
+    used = program.used()
     names = _table_columns(program)
-    rows = [(key, at, module.parse_row(row)) for key, (records, _) in restaurants.items() for at, row in enumerate(records)]
+    rows = [
+        (key, at, read_row(program, row, used))
+        for key, (records, _) in restaurants.items()
+        for at, row in enumerate(records)
+    ]
     columns = {"business_id": pa.array([key for key, _, _ in rows], pa.string())}
     columns["position"] = pa.array([at for _, at, _ in rows], pa.int64())
-    for index, (kind, field) in enumerate(program.row_fields()):
-        columns[names[Symbol(kind, field.name)]] = _array([row[index] for _, _, row in rows], field)
+    for kind, field in program.row_fields():
+        symbol = Symbol(kind, field.name)
+        columns[names[symbol]] = _array([row[symbol] for _, _, row in rows], field)
     contexts = {"business_id": pa.array([*restaurants], pa.string())}
-    parsed = [module.parse_context(context) for _, context in restaurants.values()]
-    for index, field in enumerate(context_fields(program)):
-        contexts[names[Symbol(SymbolKind.CONTEXT, field.name)]] = _array([context[index] for context in parsed], field)
+    parsed = [
+        read_section(program, SymbolKind.CONTEXT, program.context, context, used) for _, context in restaurants.values()
+    ]
+    for item in context_fields(program):
+        symbol = Symbol(SymbolKind.CONTEXT, item.name)
+        contexts[names[symbol]] = _array([context[symbol] for context in parsed], item)
     return pa.table(columns), pa.table(contexts)
 
 
@@ -80,3 +90,33 @@ def find_wrong(results: Mapping[str, Any], expected: Mapping[str, Any]) -> dict[
         if found != wanted and not (isinstance(found, tuple) and found[1] == "beyond"):
             wrong[key] = found, value
     return wrong
+
+
+def run_query(
+    seed: FormulaSeed, restaurants: Restaurants, parameters: Mapping[str, Any] | None = None, *, steps: bool = False
+) -> dict[str, Any]:
+    """Return the results of the query of a seed on DuckDB; `parameters` replace defaults."""
+    import duckdb
+
+    rows, contexts = flat_tables(seed, restaurants)
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        connection.register("contexts", contexts)
+        return read_query_results(connection.sql(write_query(seed, parameters, steps=steps)).to_arrow_table())
+
+
+def evaluate_restaurants(
+    seed: FormulaSeed, restaurants: Restaurants, parameters: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return every step of the reference evaluator, or the step and kind of the error, by restaurant."""
+    results = dict[str, Any]()
+    for key, (rows, context) in restaurants.items():
+        try:
+            values = reference_evaluate(seed, rows, context, parameters)
+            results[key] = {name: (type(value) is bool, value) for name, value in values.items()}
+            large = [name for name, value in values.items() if type(value) is int and not -(2**63) <= value < 2**63]
+            if large:
+                results[key] = (large[0], "overflow")
+        except EvaluationError as error:
+            results[key] = (error.step, error.kind)
+    return results

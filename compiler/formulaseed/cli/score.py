@@ -110,7 +110,9 @@ def _score_on_spark(
     from formulaseed.runtime import spark
 
     if (options.jobs, options.memory, options.database, options.backend) != (1, None, None, None):
-        raise click.UsageError("--jobs, --memory, --database and --backend are for DuckDB; Spark has its own configuration")
+        raise click.UsageError(
+            "--jobs, --memory, --database and --backend are for DuckDB; Spark has its own configuration"
+        )
     if options.fingerprint or options.since is not None:
         raise click.UsageError("--fingerprint and --since are for DuckDB; Spark scores all restaurants")
     session = spark.open_session()

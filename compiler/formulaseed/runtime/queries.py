@@ -19,7 +19,7 @@ from formulaseed.backends.sql.inputs import Tables
 from formulaseed.backends.sql.target import SCORE_TABLES, SqlBackend, write_score_query
 from formulaseed.documents import FormulaSeed
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.runtime import duck
+from formulaseed.runtime import duck, duck_sql
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.ranges import score_range
 from formulaseed.runtime.table_names import (
@@ -45,8 +45,8 @@ _ORDER_KINDS = ("integer", "string", "date", "time")
 _IS_DAY = DUCKDB.is_day.format(f'"{DATE}"')
 _DATE_TEXTS = {
     "column": f'"{DATE}"',
-    "year": f"CASE WHEN {_IS_DAY} THEN TRY_CAST(SUBSTRING(\"{DATE}\", 1, 4) AS BIGINT) END",
-    "month": f"CASE WHEN {_IS_DAY} THEN TRY_CAST(SUBSTRING(\"{DATE}\", 6, 2) AS BIGINT) END",
+    "year": f'CASE WHEN {_IS_DAY} THEN TRY_CAST(SUBSTRING("{DATE}", 1, 4) AS BIGINT) END',
+    "month": f'CASE WHEN {_IS_DAY} THEN TRY_CAST(SUBSTRING("{DATE}", 6, 2) AS BIGINT) END',
 }
 """The year and month of a date that is a string; NULL for one in another form than YYYY-MM-DD."""
 _DATES = {
@@ -73,7 +73,7 @@ def find_obstacle(seed: FormulaSeed, evaluator: Evaluator, options: ScoreOptions
     return problems[0].message if problems else ""
 
 
-def find_table_obstacle(tables: duck.Tables, mapping: TableMapping) -> str:
+def find_table_obstacle(tables: duck_sql.Tables, mapping: TableMapping) -> str:
     """Return the reason why a query cannot read these tables, in words; empty if it can."""
     if any(table.once for table in tables if table is not None):
         return "a reader can be read only once"
@@ -88,7 +88,7 @@ def find_table_obstacle(tables: duck.Tables, mapping: TableMapping) -> str:
 
 def score_by_query(
     session: duck.DuckSession,
-    tables: duck.Tables,
+    tables: duck_sql.Tables,
     mapping: TableMapping,
     seed: FormulaSeed,
     evaluator: Evaluator,
@@ -106,7 +106,7 @@ def score_by_query(
     with duck.translate_errors():
         cursor = session.open_cursor(tables)
         cursor.execute(f"SET threads = {options.jobs}")
-        for name, source in zip((_ROWS, _CONTEXTS), duck.build_sources(tables, mapping), strict=True):
+        for name, source in zip((_ROWS, _CONTEXTS), duck_sql.build_sources(tables, mapping), strict=True):
             if source is not None:
                 cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {source}")
         cursor.execute(f"CREATE OR REPLACE TABLE {_SCORED} AS {query}")
@@ -137,7 +137,7 @@ def _read_parameters(seed: FormulaSeed, evaluator: Evaluator, parameters: Mappin
     return dict(zip(names, module.parse_parameters(dict(parameters or {})), strict=True))
 
 
-def _name_tables(tables: duck.Tables, mapping: TableMapping) -> Tables:
+def _name_tables(tables: duck_sql.Tables, mapping: TableMapping) -> Tables:
     """Return the tables of the query: views of the user's columns, converted as for the module, with a batch's names."""
     plan = mapping.plan
     row_table, context_table = tables
@@ -174,19 +174,29 @@ def _count(cursor: Any, counts: Counter[str], *, has_contexts: bool) -> None:
 
 
 def _evaluate_handed(
-    session: duck.DuckSession, tables: duck.Tables, mapping: TableMapping, evaluator: Evaluator, counts: Counter[str]
+    session: duck.DuckSession,
+    tables: duck_sql.Tables,
+    mapping: TableMapping,
+    evaluator: Evaluator,
+    counts: Counter[str],
 ) -> pa.Table:
     """Return the results of the restaurants that the query handed back; adds their errors to `counts`."""
-    key = duck.build_key_expression(tables, mapping)
+    key = duck_sql.build_key_expression(tables, mapping)
     part = tuple(
-        None if table is None else replace(table, sql=f"(SELECT * FROM {table.sql} WHERE {key} IN (SELECT {KEY} FROM {_HANDED}))")
+        None
+        if table is None
+        else replace(table, sql=f"(SELECT * FROM {table.sql} WHERE {key} IN (SELECT {KEY} FROM {_HANDED}))")
         for table in tables
     )
     rows, contexts = part
     assert rows is not None
     errors = Counter[str]()
     table = score_range(
-        (rows, contexts), mapping, evaluator.module, errors, lambda batches, schema: pa.Table.from_batches(batches, schema)
+        (rows, contexts),
+        mapping,
+        evaluator.module,
+        errors,
+        lambda batches, schema: pa.Table.from_batches(batches, schema),
     )
     del errors[RESTAURANTS], errors[ORPHAN_ROWS]
     counts.update(errors)

@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from formulaseed.backends.sql.arithmetic import Arithmetic
+from formulaseed.backends.sql.calls import FunctionPrinter
 from formulaseed.backends.sql.columns import Printed
 from formulaseed.backends.sql.dialects import COMMON, Sql
-from formulaseed.backends.sql.faults import BEYOND, fault_if, fault_of_kind, first_fault, kind_literal, last_place, value_if
+from formulaseed.backends.sql.faults import (
+    fault_if,
+    fault_of_kind,
+    first_fault,
+    last_place,
+    value_if,
+)
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import ADDITIVE, AND, ATOM, COMPARISON, NOT, OR
@@ -25,7 +31,7 @@ _EQUALITIES = {"==": ("=", "IS NOT DISTINCT FROM", "IS NULL"), "!=": ("<>", "IS 
 """The SQL of an equality: of values, of values that may be null, and with null."""
 
 
-class ExpressionPrinter(Arithmetic):
+class ExpressionPrinter(FunctionPrinter):
     """A printer of the expressions of one step. `resolve` returns the column of a symbol."""
 
     resolve: Callable[[Symbol], Printed]
@@ -74,7 +80,9 @@ class ExpressionPrinter(Arithmetic):
             condition = replace(value, sql=FALSE.sql)
         elif node.info.ty.base is not Base.BOOLEAN:
             zero = "0" if node.info.ty.is_numeric else "''"
-            condition = Printed(Sql(f"{value.at(ADDITIVE)} <> {zero}"), COMPARISON, place=value.place, fault=value.fault)
+            condition = Printed(
+                Sql(f"{value.at(ADDITIVE)} <> {zero}"), COMPARISON, place=value.place, fault=value.fault
+            )
         if node.info.ty.nullable and node.info.ty.base is not Base.NULL:
             condition = replace(condition, sql=Sql(f"COALESCE({condition.sql}, FALSE)"), precedence=ATOM, is_name=False)
         return condition
@@ -210,7 +218,9 @@ class ExpressionPrinter(Arithmetic):
             condition = replace(condition, sql=sql, precedence=COMPARISON)
         if may_be_null:
             condition = replace(condition, sql=Sql(f"COALESCE({condition.sql}, FALSE)"), precedence=ATOM)
-        nullable_items = [item for item, source in zip(printed, self._sources(items), strict=True) if source.info.ty.nullable]
+        nullable_items = [
+            item for item, source in zip(printed, self._sources(items), strict=True) if source.info.ty.nullable
+        ]
         nulls = [f"({value.at(ADDITIVE)} IS NULL AND {item.at(ADDITIVE)} IS NULL)" for item in nullable_items]
         nulls += [f"{value.at(ADDITIVE)} IS NULL"] * has_null
         if nulls:

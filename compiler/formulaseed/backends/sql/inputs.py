@@ -112,7 +112,9 @@ class InputPrinter(Arithmetic):
         if symbol.kind is SymbolKind.META and symbol.name in dates:
             part = dates[symbol.name]
             agrees = f"{part} IS NOT NULL AND COALESCE({read} = {part}, TRUE)"
-            read = f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
+            read = (
+                f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
+            )
         quoted = dialect.quote_name(name)
         known = _find_range(item)
         valid, exact = self._print_tests(item, quoted, is_enum)
@@ -136,9 +138,7 @@ class InputPrinter(Arithmetic):
         )
         return Input(symbol, value, Sql(read), sql, valid, exact)
 
-    def _print_tests(
-        self, item: nodes.ExtractionField | nodes.InputField, raw: str, is_enum: bool
-    ) -> tuple[str, str]:
+    def _print_tests(self, item: nodes.ExtractionField | nodes.InputField, raw: str, is_enum: bool) -> tuple[str, str]:
         """Return the conditions that a value is valid, and that it is exact in SQL; the second is empty if it always is."""
         ty = item.ty
         if ty.values is not None and not is_enum:
@@ -167,7 +167,7 @@ class InputPrinter(Arithmetic):
 
 def _is_closed(ty: Type) -> bool:
     """Return True for an enum whose values can be those of an ENUM of the engine."""
-    return ty.values is not None and 0 < len(ty.values) and all(map(str.isprintable, ty.values))
+    return ty.values is not None and len(ty.values) > 0 and all(map(str.isprintable, ty.values))
 
 
 def _find_bounds(item: nodes.ExtractionField | nodes.InputField) -> Range:

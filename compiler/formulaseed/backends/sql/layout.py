@@ -135,7 +135,9 @@ class QueryWriter:
         Columns of restaurants that they or their totals read are joined to them first.
         """
         columns = self.plan.columns.columns
-        is_read = [column for column in columns if column.place.stage == stage and (column.place.level == 0 or column.is_total)]
+        is_read = [
+            column for column in columns if column.place.stage == stage and (column.place.level == 0 or column.is_total)
+        ]
         text = "\n".join(column.sql for column in is_read)
         known = [item.value.sql for item in self.plan.contexts]
         known += [column.name for column in columns if column.place.level == 1 and column.place.stage < stage]
@@ -152,7 +154,10 @@ class QueryWriter:
 
     def _write_totals(self, stage: int, review: str, restaurant: str) -> str:
         """Add the totals of reviews of a stage, joined to `restaurant` unless that is empty; return the name of the result."""
-        totals = [(column.sql, column.name, column.comments, column.default) for column in self._columns_at(Place(stage, 1, 0))]
+        totals: list[tuple[str, str, tuple[Sql, ...], str]] = [
+            (column.sql, column.name, column.comments, column.default)
+            for column in self._columns_at(Place(stage, 1, 0))
+        ]
         if stage == 0:
             totals = [*((sql, self.names[name], (), "0") for sql, name in self._print_counts()), *totals]
         is_joined = bool(restaurant)
@@ -166,7 +171,7 @@ class QueryWriter:
         items = [("r.*", "", ())]
         is_full = self.for_score and stage == 0
         if is_full:
-            others = [item.value.sql for item in self.plan.contexts]
+            others: list[str] = [item.value.sql for item in self.plan.contexts]
             checks = self._print_checks(self.plan.contexts, "is_valid_context", "is_exact_context")
             others += [name for _, name, _ in checks]
             items = [(f"COALESCE(r.{self.key}, s.{self.key})", self.key, ())]
@@ -210,7 +215,9 @@ class QueryWriter:
             for _, name, _ in self._print_checks(self.plan.contexts, "is_valid_context", "is_exact_context"):
                 tests = invalid if name == names["is_valid_context"] else inexact
                 tests.append(f"{name} IS NOT TRUE")
-        whens = [f"WHEN {test} THEN '{DATA}'" for test in invalid] + [f"WHEN {test} THEN '{BEYOND}'" for test in inexact]
+        whens = [f"WHEN {test} THEN '{DATA}'" for test in invalid] + [
+            f"WHEN {test} THEN '{BEYOND}'" for test in inexact
+        ]
         return "\n  ".join(["CASE", *whens]) + "\nEND"
 
     def _write_result(self, restaurant: str) -> list[str]:
@@ -229,7 +236,11 @@ class QueryWriter:
                 (f"COALESCE({', '.join([fault, *(column for _, column in faults)])})", kind, ()),
             ]
         else:
-            items = [("*", "", ()), (f"CAST(NULL AS {self.plan.columns.dialect.string_type})", step, ()), (fault, kind, ())]
+            items = [
+                ("*", "", ()),
+                (f"CAST(NULL AS {self.plan.columns.dialect.string_type})", step, ()),
+                (fault, kind, ()),
+            ]
         result = self._add("result", items, checked)
         quote = self.plan.columns.dialect.quote_name
         items = [(self.key, "", ())]
@@ -240,9 +251,11 @@ class QueryWriter:
             count = self.names["context_count"]
             has_contexts = self.plan.tables.contexts is not None
             items += [(self.names[ROW_COUNT], "", ())]
-            items += [(count, "", ()), (f"{count} IS NULL", self.names[IS_ORPHAN], ())] if has_contexts else [
-                ("0", count, ()), ("FALSE", self.names[IS_ORPHAN], ())
-            ]
+            items += (
+                [(count, "", ()), (f"{count} IS NULL", self.names[IS_ORPHAN], ())]
+                if has_contexts
+                else [("0", count, ()), ("FALSE", self.names[IS_ORPHAN], ())]
+            )
         return self._print_select(items, result)
 
 

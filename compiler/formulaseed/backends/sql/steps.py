@@ -12,7 +12,7 @@ from formulaseed.backends.sql.arithmetic import EXACT, includes
 from formulaseed.backends.sql.columns import Columns, Printed
 from formulaseed.backends.sql.dialects import BIGINT, DOUBLE, Dialect, Sql, ascii_comment
 from formulaseed.backends.sql.expressions import ExpressionPrinter
-from formulaseed.backends.sql.faults import BEYOND, fault_if, fault_of_kind, first_fault, kind_literal, last_place
+from formulaseed.backends.sql.faults import BEYOND, fault_if, fault_of_kind, first_fault, last_place
 from formulaseed.backends.sql.inputs import Input, InputPrinter, Tables
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import HoistedProgram, hoist_aggregates
@@ -171,9 +171,7 @@ class _StepPlanner:
     ) -> Printed:
         """Print the first value whose test holds, or `otherwise`; an integer beyond 53 bits makes the step a fault."""
         results = [self._print_value(printer, value, base) for value in (*(value for _, value in tests), otherwise)]
-        whens = [
-            f"WHEN {test.sql} THEN {result.sql}" for (test, _), result in zip(tests, results[:-1], strict=True)
-        ]
+        whens = [f"WHEN {test.sql} THEN {result.sql}" for (test, _), result in zip(tests, results[:-1], strict=True)]
         lines = "\n  ".join(["CASE", *whens, f"ELSE {results[-1].sql}"])
         numbers = [result for result in results if result.range is not None]
         known = None
@@ -278,7 +276,9 @@ class _StepPlanner:
         if is_whole:
             sql = f"CAST({sql} AS {BIGINT if is_exact else DOUBLE})"
         needs_check = not is_exact if is_whole else not known.is_bounded
-        total = Printed(Sql(sql), kind="integer" if is_whole else "float", range=known, place=operand.place, is_wide=is_exact)
+        total = Printed(
+            Sql(sql), kind="integer" if is_whole else "float", range=known, place=operand.place, is_wide=is_exact
+        )
         name = f"{step.name}_total" if is_mean or needs_check else step.name
         default = "0" if is_exact else "0e0"
         total = self._columns.add_total(name, total, default, () if name != step.name else comments)
@@ -297,7 +297,9 @@ class _StepPlanner:
         mean = Printed(Sql(sql), ATOM, "float", aggregate.entry.range(operand.bounds), value.place, default_fault)
         if aggregate.default is not None and isinstance(aggregate.default.value, int | float):
             mean = replace(mean, range=intervals.union(mean.bounds, intervals.point(aggregate.default.value)))
-        return self._add_value(step.name, replace(mean, place=last_place((mean, number))), Base.NUMBER, author, comments)
+        return self._add_value(
+            step.name, replace(mean, place=last_place((mean, number))), Base.NUMBER, author, comments
+        )
 
     def _plan_choice(
         self,
@@ -324,7 +326,9 @@ class _StepPlanner:
             total = replace(total, kind="integer", range=_ROWS, is_wide=True)
         if default is not None and default.range is not None and total.range is not None:
             total = replace(total, range=intervals.union(total.bounds, default.bounds))
-        if default is not None and default.fault is not None:  # an integer beyond 53 bits, for a restaurant without rows
+        if (
+            default is not None and default.fault is not None
+        ):  # an integer beyond 53 bits, for a restaurant without rows
             column = self._columns.add_total(f"{step.name}_total", total, "")
             is_empty = Printed(Sql(f"{column.sql} IS NULL"), COMPARISON, place=column.place)
             fault = fault_of_kind(is_empty, BEYOND)

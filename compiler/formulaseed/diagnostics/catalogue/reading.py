@@ -129,7 +129,9 @@ def construct_not_supported(span: Span, target: str, noun: str, name: str) -> Di
 def inexact_in_dialect(span: Span, engine: str, noun: str, name: str) -> Diagnostic:
     """Return FS703: the engine computes a function or an operator with other bits than Python."""
     message = f"{engine} does not compute the {noun} `{name}` exactly as Python does"
-    return diagnostic("FS703", span, message, "write it in another way, or score with the module: `score --engine spark`")
+    return diagnostic(
+        "FS703", span, message, "write it in another way, or score with the module: `score --engine spark`"
+    )
 
 
 def column_clash(span: Span, name: str) -> Diagnostic:
@@ -140,7 +142,9 @@ def column_clash(span: Span, name: str) -> Diagnostic:
 
 def query_too_large(span: Span, layers: int) -> Diagnostic:
     """Return FS705: a query would have too many layers, or characters. The place is the last step."""
-    message = f"the query would be too large for engines: {layers} steps that use one another, or over a million characters"
+    message = (
+        f"the query would be too large for engines: {layers} steps that use one another, or over a million characters"
+    )
     return diagnostic("FS705", span, message, "split the seed, or score with its module")
 
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union
 
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.documents import dump_json, is_of_kind, portable_path, read_source, read_text
@@ -344,13 +344,22 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
 
 
 @validate_arguments
-def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
+def compile_seed(
+    seed: SeedLike | FormulaSeed,
+    *,
+    target: str = "python",
+    dialect: Literal["duckdb", "spark"] | None = None,
+    formatted: bool = True,
+) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
-    `formatted` splits lines that are too long. Raises `SeedError` if the seed has errors or the target does not support
-    a part of it, `FormulaSeedError` if there is no such target, `UnreadableError` if the file cannot be opened.
+    `dialect` is that of the target `sql`, DuckDB's if None. `formatted` splits lines that are too long. Raises `SeedError`
+    if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no such target or it
+    has no dialects, `UnreadableError` if the file cannot be opened.
     """
-    return compile(load_seed(seed), target, formatted=formatted)
+    if dialect is not None and target != "sql":
+        raise FormulaSeedError(f"the target `{target}` has no dialects: pass target='sql'")
+    return compile(load_seed(seed), target, formatted=formatted, options={"dialect": dialect} if dialect else None)
 
 
 def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:

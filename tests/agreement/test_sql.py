@@ -145,10 +145,11 @@ def test_integers_beyond_53_bits_are_handed_back() -> None:
 
 
 ARITHMETIC = (
-    "extraction.x // extraction.n", "extraction.x % extraction.n", "extraction.n // -3", "extraction.n % -3", "-extraction.n // 4",
-    "round(extraction.x, 2)", "round(extraction.x)", "int(extraction.x)", "floor(extraction.x)", "ceil(extraction.x)",
-    "extraction.x // 0.1", "extraction.x % 0.3", "extraction.x % -0.3", "abs(extraction.x) ** 0.5", "extraction.n ** 3",
-    "clamp(extraction.x, -1, 3)", "extraction.x or extraction.n", "extraction.n and extraction.x", "-(-extraction.n)",
+    "extraction.x // extraction.n", "extraction.x % extraction.n", "extraction.n // -3", "extraction.n % -3",
+    "-extraction.n // 4", "round(extraction.x, 2)", "round(extraction.x)", "int(extraction.x)", "floor(extraction.x)",
+    "ceil(extraction.x)", "extraction.x // 0.1", "extraction.x % 0.3", "extraction.x % -0.3",
+    "abs(extraction.x) ** 0.5", "extraction.n ** 3", "clamp(extraction.x, -1, 3)", "extraction.x or extraction.n",
+    "extraction.n and extraction.x", "-(-extraction.n)",
 )  # fmt: skip
 
 

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from formulaseed.runtime.table_names import KEY, ORDER, UNKNOWN_SUFFIX
 from formulaseed.runtime.tables import BatchColumn, Columns, TableMapping
-
-if TYPE_CHECKING:
-    import duckdb
 
 KeyRange = tuple[Any, Any]
 """The first key, and the key after the last one; None if there is no bound."""
@@ -29,7 +26,7 @@ class DuckTable:
 
     sql: str
     columns: Columns
-    cursor: duckdb.DuckDBPyConnection
+    cursor: Any
     """A cursor of its own, since a cursor has one open result."""
     once: bool = False
     """Whether the table can be read only once."""

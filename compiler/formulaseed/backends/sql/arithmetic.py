@@ -250,7 +250,8 @@ class Arithmetic:
         known = base.bounds
         if len(faults) > 1 and faults[-1] is not base.fault:
             known = Range(-float("inf"), float("inf"))
-        raw = replace(base, sql=Sql(f"POWER({left.sql}, {right.sql})"), range=known, fault=first_fault(*faults))
+        exponent = right.sql if right.sql != left.sql else f"{right.sql} + 0"  # DuckDB refuses a column twice
+        raw = replace(base, sql=Sql(f"POWER({left.sql}, {exponent})"), range=known, fault=first_fault(*faults))
         return self.to_integer(raw, known) if raw.kind == "integer" else self.finish(raw)
 
     def _print_quotient(self, operator: str, base: Printed, left: Printed, right: Printed) -> Printed:

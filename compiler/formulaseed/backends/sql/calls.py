@@ -32,8 +32,7 @@ class FunctionPrinter(Arithmetic):
         if function.selects:
             if len(arguments) == 1:
                 return value
-            codes = [argument.sql for argument in arguments]
-            sql = Sql(template.format(*codes) if "{0}" in template else template.format(", ".join(codes)))
+            sql = _spell_choice(template, [argument.sql for argument in arguments])
             known = function.range(*(argument.bounds for argument in arguments))
             chosen = self.merge(Printed(sql, place=place, fault=fault), arguments, node)
             return replace(chosen, range=known)
@@ -132,3 +131,14 @@ class FunctionPrinter(Arithmetic):
     def _name_float(self, sql: str, last: Printed) -> Printed:
         """Return a column for a float that is computed from columns, of which `last` has the last place."""
         return self.name(Printed(Sql(sql), kind="float", range=intervals.ANY_NUMBER, place=last.place))
+
+
+def _spell_choice(template: str, codes: Sequence[str]) -> Sql:
+    """Return a call that chooses one of its arguments, each of which it has once: DuckDB refuses a column twice."""
+    if "{0}" not in template:
+        distinct = list(dict.fromkeys(codes))
+        return Sql(template.format(", ".join(distinct)) if len(distinct) > 1 else distinct[0])
+    value, low, high = codes
+    if value == high:
+        return Sql(value if low == value else f"GREATEST({low}, {value})")
+    return Sql(template.format(*codes))

@@ -182,8 +182,10 @@ class ExpressionPrinter(FunctionPrinter):
         place = last_place((left, right))
         fault = first_fault(left.fault, right.fault)
         if operator in ("in", "not in"):
-            sql = Sql(f"CONTAINS({self.as_text(right).sql}, {self.as_text(left).sql})")
-            condition = Printed(sql, place=place, fault=fault)
+            text, part = self.as_text(right).sql, self.as_text(left).sql
+            condition = Printed(Sql(f"CONTAINS({text}, {part})"), place=place, fault=fault)
+            if text == part:  # DuckDB refuses a column twice
+                condition = replace(condition, sql=Sql(f"{text} = {part}"), precedence=COMPARISON)
             return self._negate_if(condition, operator == "not in")
         if operator not in _EQUALITIES:
             sides = [self.as_text(side).at(ADDITIVE) for side in (left, right)]

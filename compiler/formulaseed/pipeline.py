@@ -148,7 +148,7 @@ def compile(
         unsupported = find_refusals(loaded.program, target) or backend.find_problems(loaded.program)
         if unsupported:
             raise SeedError(unsupported)
-    unit = Unit(kind, loaded.program, portable_path(loaded.document.path, folder), loaded.sha256, style)
+    unit = _build_unit(loaded, style, folder)
     try:
         output, fault = backend.emit(unit, formatted=formatted)
     except Exception as error:
@@ -156,6 +156,19 @@ def compile(
     if fault is not None:
         raise module_error(source, f"the {kind}", fault)
     return output
+
+
+def compile_companion(
+    loaded: Compilable[Any], target: str, folder: Path | None, options: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return the end of the name, and the text, of a file that belongs to what `compile` returns; None if there is none."""
+    return load_backend(target).configure(options).emit_companion(_build_unit(loaded, None, folder))
+
+
+def _build_unit(loaded: Compilable[Any], style: str | None, folder: Path | None) -> Unit:
+    """Return the document for a backend, with its path from the project, or else from `folder`."""
+    path = portable_path(loaded.document.path, folder)
+    return Unit(loaded.kind.name, loaded.program, path, loaded.sha256, style)
 
 
 def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:

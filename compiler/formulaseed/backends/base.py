@@ -82,6 +82,10 @@ class Backend(Protocol):
         `formatted` says that lines which are too long are split.
         """
 
+    def emit_companion(self, unit: Unit) -> tuple[str, str] | None:
+        """Return the end of the name, and the text, of a file that belongs to the output; None if there is none."""
+        return None
+
     @abstractmethod
     def identify(self, text: str) -> Identity | None:
         """Return the source that a file with this text was made from; None if this target has not written the text."""

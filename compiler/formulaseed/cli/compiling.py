@@ -6,6 +6,7 @@ It does not overwrite a file that it did not generate from the same document.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,8 @@ from formulaseed.pipeline import Compilable
 
 _DEFAULT_FOLDER = "generated"
 _DEFAULT_TARGET = "python"
-_QUERY_OPTIONS = ("dialect", "rows", "contexts", "steps")
+_TABLE_NAME = re.compile(r"\w+(\.\w+){0,2}", re.ASCII)
+_QUERY_OPTIONS = ("dialect", "rows", "contexts", "steps", "dbt")
 
 
 @click.command("compile")
@@ -41,6 +43,7 @@ _QUERY_OPTIONS = ("dialect", "rows", "contexts", "steps")
 @click.option("--dialect", type=click.Choice(["duckdb", "spark"]), help="The dialect of SQL [default: duckdb].")
 @click.option("--rows", metavar="NAME", help="The table of rows that the query reads [default: rows].")
 @click.option("--contexts", metavar="NAME", help="The table of restaurants that the query reads [default: contexts].")
+@click.option("--dbt", is_flag=True, help="The query becomes a model of dbt, with its properties in a file .yml.")
 @click.option("--steps", is_flag=True, help="Every step becomes a column of the query, not only the outputs.")
 @reference_option
 @strict_option
@@ -77,6 +80,7 @@ class _Compilation:
     rows: str | None
     contexts: str | None
     steps: bool
+    dbt: bool
     sources: dict[Path, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +102,9 @@ class _Compilation:
             raise click.UsageError(
                 f"there is no style `{self.style}`; {did_you_mean(self.style, STYLES, noun='styles')}"
             )
+        for name in (self.rows, self.contexts):
+            if name is not None and not _TABLE_NAME.fullmatch(name):
+                raise click.UsageError("--rows and --contexts are names of tables, such as `rows` or `shop.rows`")
         self.backend = self.backend.configure(self.options)
         if self.check and self.stdout:
             raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
@@ -133,6 +140,10 @@ class _Compilation:
             report_former(former, path, source, loaded.document.path, self.backend)
         arguments = self._format_arguments(seed, Path(self.out), self.style)
         status = self._place(path, source, loaded, arguments, "--out")
+        companion = pipeline.compile_companion(loaded, self.target, path.parent, self.options)
+        if companion is not None and (not status or self.check):
+            beside = path.with_name(path.name.removesuffix(self.backend.suffix) + companion[0])
+            status = max(status, self._place(beside, companion[1], loaded, arguments, "--out"))
         if self.tests is None or (status and not self.check):
             return status
         if not isinstance(loaded, FormulaSeed) or loaded.document.path is None:

@@ -56,6 +56,8 @@ class Dialect:
     distinct_orders: str = "COUNT(DISTINCT {0})"
     """The number of different values of the order key, an integer."""
     has_enums: bool = False
+    is_template: bool = False
+    """Whether the text is a template of Jinja, in which no string may open a tag."""
     inexact: AbstractSet[Construct] = frozenset()
     """The rows of the language's tables that the engine computes with other bits than Python."""
 
@@ -78,15 +80,17 @@ class Dialect:
     def string(self, text: str) -> Sql:
         """Return a string literal; characters that cannot be printed are escaped, or concatenated."""
         parts = [""]
-        for character in text:
-            if character.isprintable():
+        for index, character in enumerate(text):
+            if self.is_template and text[index - 1 : index] == "{" and character in "{%#":
+                parts += ["", character]
+            elif character.isprintable():
                 parts[-1] += self.escapes.get(character, character)
             elif self.character:
                 parts += [self.character.format(ord(character)), ""]
             else:
                 parts[-1] += f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"
         literals = [part if index % 2 else f"'{part}'" for index, part in enumerate(parts)]
-        return Sql(literals[0] if len(literals) == 1 else f"({' || '.join(literals)})")
+        return Sql(literals[0] if len(literals) == 1 else f"({' || '.join(filter(None, literals))})")
 
 
 def number_literal(value: int | float) -> Sql:
@@ -100,6 +104,7 @@ def number_literal(value: int | float) -> Sql:
 def ascii_comment(text: str, width: int = 150) -> Sql:
     """Return a text on one line of ASCII, of at most about `width` characters; other characters become escapes."""
     line = re.sub(r"[^ -~]", lambda match: ascii(match[0])[1:-1], " ".join(text.split()))
+    line = re.sub(r"\{(?=[{%#])", "{ ", line)  # opens no tag of Jinja
     return Sql(line if len(line) <= width else f"{line[: width - 3].rstrip()}...")
 
 

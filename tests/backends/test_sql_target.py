@@ -97,7 +97,7 @@ def test_no_string_of_a_seed_becomes_code() -> None:
         {"name": "N", "op": "count", "where": {"extraction.mood": HOSTILE}, "label": "a -- b"},
         {"name": "V", "op": "case", "rules": [{"when": "N > 0", "then": HOSTILE}, {"else": "no"}]},
     ]
-    seed = load_seed(steps_of(*steps, extract={"fields": fields}, description=HOSTILE, task_name="T; --"))
+    seed = load_seed(steps_of(*steps, extract={"fields": fields}, description=HOSTILE))
     rows = [{"extraction": {"mood": HOSTILE}, "meta": {}}]
     assert run_query(seed, {"a": (rows, {})})["a"] == {"N": (False, 1), "V": (False, HOSTILE)}
     for dialect in DIALECTS:

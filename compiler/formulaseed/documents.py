@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.documents import dump_json, is_of_kind, portable_path, read_source, read_text
@@ -345,20 +345,13 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
 
 @validate_arguments
 def compile_seed(
-    seed: SeedLike | FormulaSeed,
-    *,
-    target: str = "python",
-    dialect: Literal["duckdb", "spark"] | None = None,
-    formatted: bool = True,
+    seed: SeedLike | FormulaSeed, *, target: str = "python", dialect: str | None = None, formatted: bool = True
 ) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
-    `dialect` is that of the target `sql`, DuckDB's if None. `formatted` splits lines that are too long. Raises `SeedError`
-    if the seed has errors or the target does not support a part of it, `FormulaSeedError` if there is no such target or it
-    has no dialects, `UnreadableError` if the file cannot be opened.
+    `dialect` is that of `sql`, `formatted` splits lines that are too long. Raises `SeedError` for a seed with errors, or parts
+    unknown to the target, `FormulaSeedError` for an unknown target or dialect, and `UnreadableError` for the file.
     """
-    if dialect is not None and target != "sql":
-        raise FormulaSeedError(f"the target `{target}` has no dialects: pass target='sql'")
     return compile(load_seed(seed), target, formatted=formatted, options={"dialect": dialect} if dialect else None)
 
 
@@ -395,10 +388,7 @@ def read_style(path: Path) -> str:
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
-    """Return the place in the seed of an evaluation error of `kind` in `step`, as `file:line:column`.
-
-    Returns an empty string if the seed has no such place.
-    """
+    """Return the `file:line:column` of an evaluation error of `kind` in `step`; empty if the seed has no such place."""
     from formulaseed.ir.interpret import find_failure_span
 
     span = find_failure_span(seed.program, step, kind)

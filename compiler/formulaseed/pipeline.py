@@ -140,7 +140,12 @@ def compile(
     kind = loaded.kind.name
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, noun='targets')}")
-    backend = load_backend(target).configure(options or {})
+    backend = load_backend(target)
+    if options and not options.keys() <= backend.options:
+        raise FormulaSeedError(
+            f"the target `{target}` has no option {', '.join(sorted(options.keys() - backend.options))}"
+        )
+    backend = backend.configure(options or {})
     if kind not in backend.kinds:
         supported = list_kinds(name for name in get_args(KindName) if name in backend.kinds)
         raise SeedError([catalogue.kind_not_supported(source, target, list_kinds([kind]), supported)])

@@ -94,24 +94,28 @@ class _Compilation:
         from formulaseed.backends.python.identity import STYLES
         from formulaseed.diagnostics.suggestions import did_you_mean
 
-        for option, value in ({"style": self.style, "tests": self.tests} | self.options).items():
-            if value is not None and option not in self.backend.options:
-                targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
-                raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
+        self._check_target_options()
         if self.style is not None and self.style not in STYLES:
             raise click.UsageError(
                 f"there is no style `{self.style}`; {did_you_mean(self.style, STYLES, noun='styles')}"
             )
-        for name in (self.rows, self.contexts):
-            if name is not None and not _TABLE_NAME.fullmatch(name):
-                raise click.UsageError("--rows and --contexts are names of tables, such as `rows` or `shop.rows`")
-        self.backend = self.backend.configure(self.options)
         if self.check and self.stdout:
             raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
         if self.force and (self.check or self.stdout):
             raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
         if self.tests is not None and self.stdout:
             raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
+
+    def _check_target_options(self) -> None:
+        """Pass its options to the target. Raises `UsageError` for an option of another target, or no name of a table."""
+        for option, value in ({"style": self.style, "tests": self.tests} | self.options).items():
+            if value is not None and option not in self.backend.options:
+                targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
+                raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
+        for name in (self.rows, self.contexts):
+            if name is not None and not _TABLE_NAME.fullmatch(name):
+                raise click.UsageError("--rows and --contexts are names of tables, such as `rows` or `shop.rows`")
+        self.backend = self.backend.configure(self.options)
 
     def compile_file(self, seed: str) -> int:
         """Compile a file, and write, check or print its module and tests; return the exit status.

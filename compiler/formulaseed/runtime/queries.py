@@ -18,6 +18,7 @@ from formulaseed.backends.sql.dialects import DUCKDB
 from formulaseed.backends.sql.inputs import Tables
 from formulaseed.backends.sql.target import SCORE_TABLES, SqlBackend, write_score_query
 from formulaseed.documents import FormulaSeed
+from formulaseed.errors import DataError
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.runtime import duck, duck_sql
 from formulaseed.runtime.evaluator import Evaluator
@@ -57,8 +58,20 @@ _DATES = {
 """The year and month of a DATE."""
 
 
+def can_score(options: ScoreOptions, obstacle: str) -> bool:
+    """Return whether a query is to score, which `obstacle` prevents unless it is empty.
+
+    Raises `DataError` if the options ask for a query that is prevented.
+    """
+    if obstacle and options.backend == "sql":
+        raise DataError(f"--backend sql: {obstacle}")
+    return not obstacle
+
+
 def find_obstacle(seed: FormulaSeed, evaluator: Evaluator, options: ScoreOptions) -> str:
     """Return the reason why a query cannot score with these options, in words; empty if it can."""
+    if options.backend == "module":
+        return "the module is to score"
     if options.trace:
         return "--trace needs the rows behind each value"
     if options.duplicates != "fail":

@@ -18,7 +18,6 @@ from formulaseed.data.jsonl import Lines, open_lines
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed
-from formulaseed.errors import DataError
 from formulaseed.limits import INTEGER_MAX
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.running import evaluate_lines
@@ -78,10 +77,7 @@ def score_tables(
     require_pyarrow("duckdb", "the engine `duckdb`")
     from formulaseed.runtime import duck, fingerprints, queries, ranges
 
-    obstacle = "" if options.backend == "module" else queries.find_obstacle(seed, evaluator, options)
-    if obstacle and options.backend == "sql":
-        raise DataError(f"--backend sql: {obstacle}")
-    by_query = options.backend != "module" and not obstacle
+    by_query = queries.can_score(options, queries.find_obstacle(seed, evaluator, options))
     counts = Counter[str]()
     with (
         # processes start first: they are forked only before DuckDB has threads
@@ -104,10 +100,7 @@ def score_tables(
                 schema = schema.append(fingerprints.FIELD)
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
-        obstacle = queries.find_table_obstacle(tables, mapping) if by_query else ""
-        if obstacle and options.backend == "sql":
-            raise DataError(f"--backend sql: {obstacle}")
-        if by_query and not obstacle:
+        if by_query and queries.can_score(options, queries.find_table_obstacle(tables, mapping)):
             return queries.score_by_query(session, tables, mapping, seed, evaluator, options, counts, use_batches)
         if options.fingerprint or options.since is not None:
             record = json.loads(provenance["formulaseed"])

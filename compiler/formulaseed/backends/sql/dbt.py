@@ -69,7 +69,9 @@ def write_properties(
     for table, records in zip(tables, (flat_rows, [{"business_id": key} | context for key in "ab"]), strict=True):
         lines += [f"      - input: {print_reference(table)}", "        rows:", *_list_records(records)]
     nested = [_nest(row) for row in rows]
-    expected = [_evaluate(program, key, given, context, outputs) for key, given in (("a", nested), ("b", []))]
+    expected = [
+        _evaluate(program, key, records_of_key, context, outputs) for key, records_of_key in (("a", nested), ("b", []))
+    ]
     lines += ["    expect:", "      rows:", *(line[2:] for line in _list_records(expected))]
     return "\n".join(lines) + "\n"
 

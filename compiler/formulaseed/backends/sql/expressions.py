@@ -17,6 +17,7 @@ from formulaseed.backends.sql.faults import (
     fault_of_kind,
     first_fault,
     last_place,
+    negate,
     value_if,
 )
 from formulaseed.language import typed
@@ -186,7 +187,7 @@ class ExpressionPrinter(FunctionPrinter):
             condition = Printed(Sql(f"CONTAINS({text}, {part})"), place=place, fault=fault)
             if text == part:  # DuckDB refuses a column twice
                 condition = replace(condition, sql=Sql(f"{text} = {part}"), precedence=COMPARISON)
-            return self._negate_if(condition, operator == "not in")
+            return negate(condition) if operator == "not in" else condition
         if operator not in _EQUALITIES:
             sides = [self.as_text(side).at(ADDITIVE) for side in (left, right)]
             return Printed(Sql(f"{sides[0]} {operator} {sides[1]}"), COMPARISON, place=place, fault=fault)
@@ -201,41 +202,29 @@ class ExpressionPrinter(FunctionPrinter):
 
     def _print_membership(self, value: Printed, node: Expr, operator: str, items: typed.List) -> Printed:
         """Print whether a value is in a list, in which null may be, too."""
-        printed = [self.print(item) for item in items.items if item.info.ty.base is not Base.NULL]
-        has_null = len(printed) < len(items.items)
-        may_be_null = node.info.ty.nullable or any(item.info.ty.nullable for item in items.items)
-        place = last_place((value, *printed))
+        sources = [item for item in items.items if item.info.ty.base is not Base.NULL]
+        printed = [self.print(item) for item in sources]
         fault = first_fault(value.fault, *(item.fault for item in printed))
-        sql = FALSE.sql
-        if node.info.ty.base is Base.NULL:
-            tests = [f"{item.at(ADDITIVE)} IS NULL" for item in printed]
-            sql = Sql(" OR ".join(["TRUE"] if has_null else tests) or "FALSE")
-            return self._negate_if(Printed(sql, OR, place=place, fault=fault), operator == "not in")
-        condition = Printed(sql, place=place, fault=fault)
-        if printed:
-            # Columns of two types ENUM, or an ENUM and another column, have only their texts in common.
-            if any(item.is_enum for item in printed):
-                value, printed = self.as_text(value), [self.as_text(item) for item in printed]
+        condition = Printed(FALSE.sql, place=last_place((value, *printed)), fault=fault)
+        # Columns of two types ENUM, or an ENUM and another column, have only their texts in common.
+        if any(item.is_enum for item in printed):
+            value = self.as_text(value)
+            printed = [self.as_text(item) for item in printed]
+        if printed and node.info.ty.base is not Base.NULL:
             sql = Sql(f"{value.at(ADDITIVE)} IN ({', '.join(item.sql for item in printed)})")
             condition = replace(condition, sql=sql, precedence=COMPARISON)
-        if may_be_null:
+        nulls = _list_null_tests(value, items, printed)
+        if nulls or node.info.ty.nullable:
             condition = replace(condition, sql=Sql(f"COALESCE({condition.sql}, FALSE)"), precedence=ATOM)
-        nullable_items = [
-            item for item, source in zip(printed, self._sources(items), strict=True) if source.info.ty.nullable
-        ]
-        nulls = [f"({value.at(ADDITIVE)} IS NULL AND {item.at(ADDITIVE)} IS NULL)" for item in nullable_items]
-        nulls += [f"{value.at(ADDITIVE)} IS NULL"] * has_null
         if nulls:
-            condition = replace(condition, sql=Sql(" OR ".join([condition.at(OR + 1), *nulls])), precedence=OR)
-        return self._negate_if(condition, operator == "not in")
+            condition = replace(condition, sql=Sql(" OR ".join([condition.sql, *nulls])), precedence=OR)
+        return negate(condition) if operator == "not in" else condition
 
-    @staticmethod
-    def _sources(items: typed.List) -> list[Expr]:
-        return [item for item in items.items if item.info.ty.base is not Base.NULL]
 
-    @staticmethod
-    def _negate_if(condition: Printed, is_negated: bool) -> Printed:
-        """Return the condition, negated if `is_negated`."""
-        if not is_negated:
-            return condition
-        return replace(condition, sql=Sql(f"NOT {condition.at(NOT)}"), precedence=NOT)
+def _list_null_tests(value: Printed, items: typed.List, printed: Sequence[Printed]) -> list[str]:
+    """Return the conditions that a value is null, and so is an item; `printed` are those that are no literal null."""
+    is_null = f"{value.at(ADDITIVE)} IS NULL"
+    sources = [item for item in items.items if item.info.ty.base is not Base.NULL]
+    pairs = zip(printed, sources, strict=True)
+    nulls = [f"({is_null} AND {item.at(ADDITIVE)} IS NULL)" for item, source in pairs if source.info.ty.nullable]
+    return nulls + [is_null] * (len(sources) < len(items.items))

@@ -14,6 +14,7 @@ from formulaseed.backends.sql.arithmetic import Arithmetic
 from formulaseed.backends.sql.columns import INPUTS, Kind, Place, Printed
 from formulaseed.backends.sql.dialects import Sql, number_literal
 from formulaseed.ir import nodes
+from formulaseed.language import intervals
 from formulaseed.language.intervals import INPUT_INTEGER, INPUT_NUMBER, Range
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
@@ -106,15 +107,7 @@ class InputPrinter(Arithmetic):
         default = item.default if isinstance(item, nodes.ExtractionField) else None
         is_optional = ty.nullable or default is not None
         is_enum = dialect.has_enums and _is_closed(ty) and not is_optional
-        read = f"CAST(NULL AS {dialect.type_of(ty.base)})"
-        if column is not None:
-            read = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
-        if symbol.kind is SymbolKind.META and symbol.name in dates:
-            part = dates[symbol.name]
-            agrees = f"{part} IS NOT NULL AND COALESCE({read} = {part}, TRUE)"
-            read = (
-                f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
-            )
+        read = self._print_read(symbol, ty, column, dates, is_enum=is_enum)
         quoted = dialect.quote_name(name)
         known = _find_range(item)
         valid, exact = self._print_tests(item, quoted, is_enum)
@@ -137,6 +130,20 @@ class InputPrinter(Arithmetic):
             is_enum=is_enum,
         )
         return Input(symbol, value, Sql(read), sql, valid, exact)
+
+    def _print_read(
+        self, symbol: Symbol, ty: Type, column: str | None, dates: Mapping[str, str], *, is_enum: bool
+    ) -> str:
+        """Return the SQL that reads a field: its column, or a part of the date, with which the column must agree."""
+        dialect = self.columns.dialect
+        read = f"CAST(NULL AS {dialect.type_of(ty.base)})"
+        if column is not None:
+            read = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
+        if symbol.kind is not SymbolKind.META or symbol.name not in dates:
+            return read
+        part = dates[symbol.name]
+        agrees = f"{part} IS NOT NULL AND COALESCE({read} = {part}, TRUE)"
+        return f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
 
     def _print_tests(self, item: nodes.ExtractionField | nodes.InputField, raw: str, is_enum: bool) -> tuple[str, str]:
         """Return the conditions that a value is valid, and that it is exact in SQL; the second is empty if it always is."""
@@ -174,8 +181,8 @@ def _find_bounds(item: nodes.ExtractionField | nodes.InputField) -> Range:
     """Return the bounds of the valid values of a numeric field."""
     bounds = INPUT_INTEGER if item.ty.base is Base.INTEGER else INPUT_NUMBER
     if isinstance(item, nodes.ExtractionField):
-        low = bounds.low if item.minimum is None else max(bounds.low, float(item.minimum))
-        high = bounds.high if item.maximum is None else min(bounds.high, float(item.maximum))
+        low = bounds.low if item.minimum is None else max(bounds.low, intervals.point(item.minimum).low)
+        high = bounds.high if item.maximum is None else min(bounds.high, intervals.point(item.maximum).high)
         bounds = Range(low, high)
     return bounds
 

@@ -168,15 +168,22 @@ class QueryWriter:
         total = self._add("total", items, review, f"GROUP BY {self.key}")
         if not is_joined:
             return total
-        items = [("r.*", "", ())]
-        is_full = self.for_score and stage == 0
+        defaults = [(name, default) for _, name, _, default in totals]
+        return self._join_totals(restaurant, total, defaults, is_full=self.for_score and stage == 0)
+
+    def _join_totals(self, restaurant: str, total: str, defaults: Sequence[tuple[str, str]], *, is_full: bool) -> str:
+        """Add the restaurants with their totals, or the defaults of these; if `is_full`, also totals without a restaurant.
+
+        Returns the name of the result.
+        """
+        items: list[Item] = [("r.*", "", ())]
         if is_full:
-            others: list[str] = [item.value.sql for item in self.plan.contexts]
+            names: list[str] = [item.value.sql for item in self.plan.contexts]
             checks = self._print_checks(self.plan.contexts, "is_valid_context", "is_exact_context")
-            others += [name for _, name, _ in checks]
+            names += [name for _, name, _ in checks]
             items = [(f"COALESCE(r.{self.key}, s.{self.key})", self.key, ())]
-            items += [(f"r.{name}", "", ()) for name in (self.names["context_count"], *others)]
-        for _, name, _, default in totals:
+            items += [(f"r.{name}", "", ()) for name in (self.names["context_count"], *names)]
+        for name, default in defaults:
             sql = f"COALESCE(s.{name}, {default})" if default else f"s.{name}"
             items.append((sql, name if default else "", ()))
         return self._add("restaurant", items, self._print_join(restaurant, "FULL" if is_full else "LEFT", total))

@@ -288,18 +288,24 @@ class _StepPlanner:
         value = printer.finish(total)
         if not is_mean:
             return self._add_value(step.name, value, step.ty.base, author, comments)
-        number = self._columns.add_total(f"{step.name}_number", count, "0")
         self._add_fault(f"{step.name}_total", author, value.fault)
-        sql = f"{value.at(ADDITIVE)} / NULLIF({number.sql}, 0)"
-        default_fault = None
-        if aggregate.default is not None and aggregate.default.value is not None:
-            sql = f"COALESCE({sql}, {self._print_value(printer, aggregate.default.value, Base.NUMBER).sql})"
-        mean = Printed(Sql(sql), ATOM, "float", aggregate.entry.range(operand.bounds), value.place, default_fault)
-        if aggregate.default is not None and isinstance(aggregate.default.value, int | float):
-            mean = replace(mean, range=intervals.union(mean.bounds, intervals.point(aggregate.default.value)))
-        return self._add_value(
-            step.name, replace(mean, place=last_place((mean, number))), Base.NUMBER, author, comments
-        )
+        number = self._columns.add_total(f"{step.name}_number", count, "0")
+        mean = self._print_mean(printer, aggregate, value, number)
+        mean = replace(mean, range=intervals.union(aggregate.entry.range(operand.bounds), mean.bounds))
+        return self._add_value(step.name, mean, Base.NUMBER, author, comments)
+
+    def _print_mean(
+        self, printer: ExpressionPrinter, aggregate: typed.Aggregate, total: Printed, number: Printed
+    ) -> Printed:
+        """Print a total divided by a number of rows, or the default of the aggregate; its range is that of the default."""
+        sql = f"{total.at(ADDITIVE)} / NULLIF({number.sql}, 0)"
+        known = Range(0.0, 0.0)
+        default = aggregate.default.value if aggregate.default is not None else None
+        if isinstance(default, int | float):
+            literal = self._print_value(printer, default, Base.NUMBER)
+            sql = f"COALESCE({sql}, {literal.sql})"
+            known = literal.bounds
+        return Printed(Sql(sql), ATOM, "float", known, last_place((total, number)))
 
     def _plan_choice(
         self,

@@ -10,6 +10,7 @@ DEVELOPED := $(VENV)/.developed
 SEEDS := $(sort $(wildcard tasks/*/seed.json))
 POLICIES := $(patsubst %/policy.json,%,$(sort $(wildcard tasks/*/policy.json)))
 TESTED := tasks/g1a_v2/seed.json tasks/kitchen_hygiene/seed.json
+SPARK_SEEDS := $(foreach task,g1a_v1 kitchen_hygiene late_night wait_times,tasks/$(task)/seed.json)
 REQUESTS := examples/requests.jsonl
 RULES := examples/rules.json
 REFERENCE := examples/formula_reference.json
@@ -66,6 +67,8 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE) --check
 	$(BIN)/formulaseed compile --check $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile --check $(TESTED) --tests generated/tests
+	$(BIN)/formulaseed compile --check --target sql --out generated/sql $(SEEDS)
+	$(BIN)/formulaseed compile --check --target sql --dialect spark --out generated/sql $(SPARK_SEEDS)
 	$(BIN)/formulaseed schema --check $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --check $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables --check
@@ -79,6 +82,8 @@ generate: $(DEVELOPED)  ## compile every task into generated/, write the example
 	$(BIN)/formulaseed reference --database $(DATABASE) --schema $(LISTING_SCHEMA) --out $(REFERENCE)
 	$(BIN)/formulaseed compile $(filter-out $(TESTED),$(SEEDS)) $(REQUESTS) $(RULES)
 	$(BIN)/formulaseed compile $(TESTED) --tests generated/tests
+	$(BIN)/formulaseed compile --target sql --out generated/sql $(SEEDS)
+	$(BIN)/formulaseed compile --target sql --dialect spark --out generated/sql $(SPARK_SEEDS)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --out $(EXPLANATION)
 	$(BIN)/python -m formulaseed.language.tables

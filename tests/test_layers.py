@@ -36,6 +36,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
                  "explanation/explanation.py", "extractors/", "cli/extractors.py"),
     "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
+    "sqlglot": ("backends/sql/verify.py",),
     "pygls": ("editor/server.py",),
     "lsprotocol": ("editor/server.py",),
     "pyarrow": ("compare/results.py", "data/parquet.py", "data/scored.py", "runtime/"),

@@ -127,6 +127,7 @@ def score(
     duplicates: Duplicates = "fail",
     fingerprint: bool = False,
     since: str | Path | None = None,
+    backend: Literal["module", "sql"] | None = None,
 ) -> Any:
     """Score whole tables: a row for each relevant review, a context for each restaurant; return a table of results.
 
@@ -137,8 +138,9 @@ def score(
     Restaurants that fail are lines with `error_step`, `error_kind` and `error_message`; so is one with a duplicate
     review, unless `duplicates` is `"first"`: then the first counts. With `fingerprint` results have a column by which
     `since`, a Parquet file of such results, spares the evaluation of restaurants that have not changed; only the engine
-    `duckdb` has both. Raises `SeedError`, `DataError` for columns that do
-    not fit the seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
+    `duckdb` has both. There the `backend` `sql`, a query, computes the steps, and hands back to the module what it cannot
+    compute; None chooses `module` where no query can. Raises `SeedError`, `DataError` for columns that do not fit the
+    seed, before anything runs, and `UnreadableError` if the packages of the engine are not installed.
     """
     from formulaseed.data.parquet import require_pyarrow
     from formulaseed.data.scored import build_table, merge_batches
@@ -151,7 +153,13 @@ def score(
     evaluator = load_evaluator(loaded)
     source = None if reasons is None else VerdictReasons(loaded.program, reasons, parameters)
     options = ScoreOptions(
-        parameters, trace=trace, duplicates=duplicates, reasons=source, fingerprint=fingerprint, since=since
+        parameters,
+        trace=trace,
+        duplicates=duplicates,
+        reasons=source,
+        fingerprint=fingerprint,
+        since=since,
+        backend=backend,
     )
     if engine == "duckdb":
         return score_tables(

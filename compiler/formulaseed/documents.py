@@ -344,13 +344,15 @@ def _as_formula_seed(loaded: Compilable[nodes.Program]) -> FormulaSeed:
 
 
 @validate_arguments
-def compile_seed(seed: SeedLike | FormulaSeed, *, target: str = "python", formatted: bool = True) -> str:
+def compile_seed(
+    seed: SeedLike | FormulaSeed, *, target: str = "python", dialect: str | None = None, formatted: bool = True
+) -> str:
     """Compile a seed to the source of its standalone Python module, or to source of another target.
 
-    `formatted` splits lines that are too long. Raises `SeedError` if the seed has errors or the target does not support
-    a part of it, `FormulaSeedError` if there is no such target, `UnreadableError` if the file cannot be opened.
+    `dialect` is that of `sql`, `formatted` splits lines that are too long. Raises `SeedError` for a seed with errors, or parts
+    unknown to the target, `FormulaSeedError` for an unknown target or dialect, and `UnreadableError` for the file.
     """
-    return compile(load_seed(seed), target, formatted=formatted)
+    return compile(load_seed(seed), target, formatted=formatted, options={"dialect": dialect} if dialect else None)
 
 
 def compile_tests(seed: FormulaSeed, tests: Path, module: Path, style: str | None = None) -> str:
@@ -386,10 +388,7 @@ def read_style(path: Path) -> str:
 
 
 def locate(seed: FormulaSeed, step: str, kind: str) -> str:
-    """Return the place in the seed of an evaluation error of `kind` in `step`, as `file:line:column`.
-
-    Returns an empty string if the seed has no such place.
-    """
+    """Return the `file:line:column` of an evaluation error of `kind` in `step`; empty if the seed has no such place."""
     from formulaseed.ir.interpret import find_failure_span
 
     span = find_failure_span(seed.program, step, kind)

@@ -12,6 +12,7 @@ The first four phases run as far as they can, so that all problems are reported 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, get_args
@@ -126,11 +127,13 @@ def compile(
     formatted: bool = True,
     style: str | None = None,
     folder: Path | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> str:
     """Compile a checked document to source text of the target.
 
     A Python module is laid out in `style`, by default the newest, and formatted if `formatted`. Its header names the document's
-    path relative to the project, or outside of a project to `folder`, the folder of the module. Raises `FormulaSeedError` if
+    path relative to the project, or outside of a project to `folder`, the folder of the module. `options` are other options of
+    the target. Raises `FormulaSeedError` if
     there is no such target, and `SeedError` if the target does not support the document or no valid module can be emitted.
     """
     source = loaded.document.source
@@ -138,14 +141,19 @@ def compile(
     if target not in TARGETS:
         raise FormulaSeedError(f"there is no target `{target}`; {did_you_mean(target, TARGETS, noun='targets')}")
     backend = load_backend(target)
+    if options and not options.keys() <= backend.options:
+        raise FormulaSeedError(
+            f"the target `{target}` has no option {', '.join(sorted(options.keys() - backend.options))}"
+        )
+    backend = backend.configure(options or {})
     if kind not in backend.kinds:
         supported = list_kinds(name for name in get_args(KindName) if name in backend.kinds)
         raise SeedError([catalogue.kind_not_supported(source, target, list_kinds([kind]), supported)])
     if isinstance(loaded.program, nodes.Program):
-        unsupported = find_refusals(loaded.program, target)
+        unsupported = find_refusals(loaded.program, target) or backend.find_problems(loaded.program)
         if unsupported:
             raise SeedError(unsupported)
-    unit = Unit(kind, loaded.program, portable_path(loaded.document.path, folder), loaded.sha256, style)
+    unit = _build_unit(loaded, style, folder)
     try:
         output, fault = backend.emit(unit, formatted=formatted)
     except Exception as error:
@@ -153,6 +161,19 @@ def compile(
     if fault is not None:
         raise module_error(source, f"the {kind}", fault)
     return output
+
+
+def compile_companion(
+    loaded: Compilable[Any], target: str, folder: Path | None, options: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return the end of the name, and the text, of a file that belongs to what `compile` returns; None if there is none."""
+    return load_backend(target).configure(options).emit_companion(_build_unit(loaded, None, folder))
+
+
+def _build_unit(loaded: Compilable[Any], style: str | None, folder: Path | None) -> Unit:
+    """Return the document for a backend, with its path from the project, or else from `folder`."""
+    path = portable_path(loaded.document.path, folder)
+    return Unit(loaded.kind.name, loaded.program, path, loaded.sha256, style)
 
 
 def fixed(analysis: Analysis[Parsed, Checked]) -> Analysis[Parsed, Checked]:

@@ -16,7 +16,7 @@ from formulaseed.backends.python.code import Code
 from formulaseed.backends.python.dialects import SEEDS, Dialect
 from formulaseed.backends.python.identity import insert_hash
 from formulaseed.backends.python.verify import verify, verify_source
-from formulaseed.cli.seeds import compile as command
+from formulaseed.cli.compiling import compile as command
 from formulaseed.documents import compile_seed
 from formulaseed.errors import SeedError
 from formulaseed.runtime import loading

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from formulaseed.backends.python import identity
-from formulaseed.cli.seeds import compile as command
+from formulaseed.cli.compiling import compile as command
 from formulaseed.documents import compile_seed, read_style
 from formulaseed.runtime.loading import load_module
 from helpers import EXAMPLES, tiny_seed, write_json

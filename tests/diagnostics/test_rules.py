@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from formulaseed import limits
@@ -31,8 +32,8 @@ _INSTEAD = re.compile(r"\n## Instead\n\n```jsonl?\n(?P<seed>(?:(?!```).*\n)+)```
 
 ALL = sorted(CODES)
 IN_PROSE = (
-    "FS002", "FS003", "FS104", "FS510", "FS641", "FS642", "FS643", "FS644", "FS701", "FS702", "FS821", "FS822", "FS823",
-    "FS901",
+    "FS002", "FS003", "FS104", "FS510", "FS641", "FS642", "FS643", "FS644", "FS701", "FS702", "FS703", "FS704", "FS705",
+    "FS821", "FS822", "FS823", "FS901",
 )  # fmt: skip
 """The codes whose page only describes an example; `test_described_example` makes each of them happen."""
 WITH_SEEDS = [code for code in ALL if code not in IN_PROSE]
@@ -147,6 +148,21 @@ def _compare(policy: str, changes: dict[str, object], folder: Path) -> tuple[Dia
     return promote_warnings(compare_with_policy(analysis, str(folder / "task.md"), None).diagnostics)
 
 
+def _compile_to_sql(
+    dialect: Literal["duckdb", "spark"], steps: list[dict[str, object]], folder: Path
+) -> tuple[Diagnostic, ...]:
+    """Compile steps to SQL, the last ones as outputs; a formula is a sum over reviews."""
+    compute = [{**step, "op": "sum"} if "stars" in str(step.get("expr")) else step for step in steps]
+    output = [step["name"] for step in compute[-2:]]
+    seed = {"task_name": "T", "extract": {"fields": []}, "compute": compute, "output": output}
+    with pytest.raises(SeedError) as refused:
+        compile_seed(seed, target="sql", dialect=dialect)
+    return refused.value.diagnostics
+
+
+LONG_CHAIN: list[dict[str, object]] = [
+    {"name": "S0", "op": "count"}, *({"name": f"S{at}", "op": "expr", "expr": f"S{at - 1} + 1"} for at in range(1, 251))
+]  # fmt: skip
 KEYWORDS = [f"wait {i} minutes" for i in range(limits.KEYWORDS + 1)]
 SAYS_15 = "A severe reaction weighs 15."
 DESCRIBED: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
@@ -160,6 +176,9 @@ DESCRIBED: dict[str, Callable[[Path], tuple[Diagnostic, ...]]] = {
     "FS644": partial(_compare, SAYS_15, {"sources": []}),
     "FS701": _load_edited_module,
     "FS702": partial(_compile_patched, "BACKEND.unsupported", frozenset({("operator", "/")})),
+    "FS703": partial(_compile_to_sql, "spark", [{"name": "SCORE", "op": "expr", "expr": "log(meta.stars)"}]),
+    "FS704": partial(_compile_to_sql, "duckdb", [{"name": name, "op": "count"} for name in ("SCORE", "score")]),
+    "FS705": partial(_compile_to_sql, "duckdb", LONG_CHAIN),
     "FS821": partial(_check_shorthand, "AND(quiet wifi_free)"),
     "FS822": partial(_check_shorthand, "XOR(quiet, wifi_free)"),
     "FS823": partial(_check_shorthand, "a" * (limits.SHORTHAND_CHARACTERS + 1)),

@@ -214,7 +214,7 @@ def test_a_killed_worker_ends_the_command(tmp_path: Path) -> None:
     out = outputs / "out.parquet"
     out.write_text("old")
     seed = write_json(inputs / "seed.json", mood_seed())
-    arguments = ["score", seed, "--rows", inputs / "rows.parquet", "--out", out, "--jobs", "2"]
+    arguments = ["score", seed, "--rows", inputs / "rows.parquet", "--out", out, "--jobs", "2", "--backend", "module"]
     environment = {**os.environ, "TMPDIR": str(outputs)}
     done = subprocess.run(
         [sys.executable, "-c", KILLED, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False

@@ -6,21 +6,23 @@ A target is a package beside `python/` whose module `target` holds a `Backend` n
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from formulaseed.ir import nodes
 from formulaseed.ir.kind import KindName
 
 if TYPE_CHECKING:  # a command that compiles seeds does not import the reader of requests
+    from formulaseed.diagnostics.model import Diagnostic
     from formulaseed.requests.model import Requests
 
 Construct = tuple[Literal["function", "operator", "aggregate", "operation"], str]
 """A row of one of the language's tables: the table, and the name in it."""
 
-TARGETS = {"python": "formulaseed.backends.python.target"}
+TARGETS = {"python": "formulaseed.backends.python.target", "sql": "formulaseed.backends.sql.target"}
 """The module of each target, imported when it is first used."""
 
 
@@ -65,12 +67,24 @@ class Backend(Protocol):
     options: AbstractSet[str] = frozenset()
     unsupported: AbstractSet[Construct] = frozenset()
 
+    def configure(self, options: Mapping[str, Any]) -> Backend:
+        """Return the target with these values of its own options, which may be none."""
+        return self
+
+    def find_problems(self, program: nodes.Program) -> list[Diagnostic]:
+        """Return the errors of a program that the target does not express, beside those of `unsupported` rows."""
+        return []
+
     @abstractmethod
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the output, and the first problem that its verification finds, or None if there is no problem.
 
         `formatted` says that lines which are too long are split.
         """
+
+    def emit_companion(self, unit: Unit) -> tuple[str, str] | None:
+        """Return the end of the name, and the text, of a file that belongs to the output; None if there is none."""
+        return None
 
     @abstractmethod
     def identify(self, text: str) -> Identity | None:

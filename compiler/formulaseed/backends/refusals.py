@@ -26,10 +26,14 @@ def find_refusals(program: nodes.Program, target: str) -> list[Diagnostic]:
     unsupported = load_backend(target).unsupported
     return [
         catalogue.construct_not_supported(span, target, *construct)
-        for step in program.steps
-        for construct, span in _list_constructs(step)
+        for construct, span in list_uses(program)
         if construct in unsupported
     ]
+
+
+def list_uses(program: nodes.Program) -> list[tuple[Construct, Span]]:
+    """Return each construct that a program uses, with its place, step by step."""
+    return [use for step in program.steps for use in _list_constructs(step)]
 
 
 def _list_constructs(step: nodes.Step) -> Iterator[tuple[Construct, Span]]:

@@ -64,7 +64,8 @@ _SECTIONS = {
 _COMMANDS = [name for section in _SECTIONS.values() for name in section]
 # the modules of commands that are not in a module of their own name
 _MODULES = {
-    **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
+    **dict.fromkeys(("dump", "fmt", "migrate", "schema"), "seeds"),
+    "compile": "compiling",
     "evaluate": "run",
     "extract": "extracting",
     "init": "examples",

@@ -21,6 +21,7 @@ from formulaseed.runtime.scoring import ScoredBatches, score_lines, score_tables
 from formulaseed.runtime.table_names import (
     DEFAULT_KEY,
     DUPLICATE_ROWS,
+    HANDED_BACK,
     KEYLESS_CONTEXTS,
     ORPHAN_ROWS,
     RESTAURANTS,
@@ -54,6 +55,8 @@ from formulaseed.source.printing import number_of
 @click.option(
     "--memory", metavar="SIZE", help="How much memory DuckDB may use, such as 4GB; the rest goes to the disk."
 )
+@click.option("--backend", type=click.Choice(["module", "sql"]), help="What computes the steps on DuckDB: a query hands back"
+              " to the module what it cannot compute [default: sql where it can].")  # fmt: skip
 @duplicates_option
 @click.option("--strict", is_flag=True, help="Write nothing where rows belong to no restaurant.")
 @click.option("--fingerprint", is_flag=True, help="Add a column by which --since recognises unchanged restaurants.")
@@ -110,8 +113,10 @@ def _score_on_spark(
     """
     from formulaseed.runtime import spark
 
-    if (options.jobs, options.memory, options.database) != (1, None, None):
-        raise click.UsageError("--jobs, --memory and --database are for DuckDB; Spark has its own configuration")
+    if (options.jobs, options.memory, options.database, options.backend) != (1, None, None, None):
+        raise click.UsageError(
+            "--jobs, --memory, --database and --backend are for DuckDB; Spark has its own configuration"
+        )
     if options.fingerprint or options.since is not None:
         raise click.UsageError("--fingerprint and --since are for DuckDB; Spark scores all restaurants")
     if options.reasons is not None:
@@ -185,11 +190,11 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
     `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS`,
-    `DUPLICATE_ROWS` and `UNCHANGED`, which are removed from it. The status is `WRONG` if rows have no restaurant
+    `DUPLICATE_ROWS`, `HANDED_BACK` and `UNCHANGED`, which are removed from it. The status is `WRONG` if rows have no restaurant
     and `strict` forbids that, `PARTIAL` if restaurants failed.
     """
-    names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS)
-    orphans, nameless, duplicate_rows, restaurants = (counts.pop(name, 0) for name in names)
+    names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS, HANDED_BACK)
+    orphans, nameless, duplicate_rows, restaurants, handed_back = (counts.pop(name, 0) for name in names)
     unchanged = counts.pop(UNCHANGED, None)
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
@@ -205,6 +210,8 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
         line += f"; {number_of(nameless, 'context')} without a key"
     if duplicate_rows:
         line += f"; {number_of(duplicate_rows, 'duplicate row')} left out"
+    if handed_back:
+        line += f"; {handed_back:,} handed back to the module"
     if failures is not None:
         line += failures.summary()
     say(line, err=True)

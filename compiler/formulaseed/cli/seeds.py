@@ -1,29 +1,20 @@
-"""Define the commands that read and write seeds without evaluating them.
-
-`compile` does not overwrite a file that it did not generate from the same document.
-"""
+"""Define the commands that read and write seeds without compiling or evaluating them."""
 
 from __future__ import annotations
 
-import os
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
-from formulaseed import documents, pipeline
-from formulaseed.backends.base import TARGETS, load_backend
+from formulaseed import documents
 from formulaseed.cli import output
-from formulaseed.cli.options import check_suffix, reference_option, strict_option
-from formulaseed.cli.overwriting import find_obstacle, report_former
+from formulaseed.cli.options import check_suffix
 from formulaseed.data.documents import read_source, read_text
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.model import Diagnostic, Problems
-from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import SeedError, UnreadableError
-from formulaseed.pipeline import Compilable
 from formulaseed.seed.kind import KIND as SEED
 from formulaseed.seed.read.sections import is_v1
 from formulaseed.seed.write.canonical import canonicalize, format_json, sorted_steps
@@ -186,188 +177,3 @@ def schema(subject: str, out: str | None, current: str | None) -> None:
     if not Path(current).exists():
         raise UnreadableError(f"cannot read {current}: there is no such file")
     sys.exit(output.check_current(Path(current), text, f"`formulaseed schema {option}--out {current}`"))
-
-
-_DEFAULT_FOLDER = "generated"
-_DEFAULT_TARGET = "python"
-
-
-@click.command("compile")
-@click.argument("seeds", nargs=-1, required=True, metavar="SEED|REQUESTS|RULES...")
-@click.option("--out", default=_DEFAULT_FOLDER, show_default=True, help="The folder to write modules to.")
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where a module is not current.")
-@click.option("--force", is_flag=True, help="Replace files that formulaseed did not generate from the same file, too.")
-@click.option("--stdout", is_flag=True, help="Print the module instead of writing it.")
-@click.option(
-    "--target", type=click.Choice(TARGETS), default=_DEFAULT_TARGET, show_default=True, help="What to compile to."
-)
-@click.option("--tests", metavar="DIR", help="Also write property tests of each seed's module, DIR/test_<task>.py.")
-@click.option("--style", help="The style of the modules; by default that of the module that is there, else the newest.")
-@reference_option
-@strict_option
-def compile(seeds: tuple[str, ...], **options: Any) -> None:
-    """Compile seeds and files of requests or rules, by default to standalone Python modules, `OUT/<task or file name>.py`.
-
-    The same file gives the same bytes on every machine, so the modules can be committed and reviewed. A file that
-    was not generated, or that was generated from another file, is left alone: exit status 2.
-
-    With --check a generated module can be given too, which is compared with what its file compiles to; other files that end
-    like one are passed over.
-    """
-    job = _Compilation(**options)
-    job.check_options()
-    sys.exit(output.process_files(seeds, job.compile_file, "; not compiled"))
-
-
-@dataclass
-class _Compilation:
-    """The work of one `compile` command with its options; `sources` are the input files by the paths of their modules."""
-
-    target: str
-    out: str
-    tests: str | None
-    style: str | None
-    reference: str | None
-    strict: bool
-    check: bool
-    force: bool
-    stdout: bool
-    sources: dict[Path, str] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        self.backend = load_backend(self.target)
-
-    def check_options(self) -> None:
-        """Raise `UsageError` for options that do not go together or that the target does not have."""
-        from formulaseed.backends.python.identity import STYLES
-
-        for option, value in (("style", self.style), ("tests", self.tests)):
-            if value is not None and option not in self.backend.options:
-                targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
-                raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
-        if self.style is not None and self.style not in STYLES:
-            raise click.UsageError(
-                f"there is no style `{self.style}`; {did_you_mean(self.style, STYLES, noun='styles')}"
-            )
-        if self.check and self.stdout:
-            raise click.UsageError("--check writes nothing and --stdout prints: pass one of the two")
-        if self.force and (self.check or self.stdout):
-            raise click.UsageError("--force is for writing modules: pass it without --check and --stdout")
-        if self.tests is not None and self.stdout:
-            raise click.UsageError("--tests writes a file beside the module: pass it without --stdout")
-
-    def compile_file(self, seed: str) -> int:
-        """Compile a file, and write, check or print its module and tests; return the exit status.
-
-        With --check the file may also be a generated module. Adds the module to `self.sources`; a second file with the
-        same module has status 1. Raises `SeedError` if the file has errors, `UnreadableError` if a file cannot be read
-        or written.
-        """
-        from formulaseed.backends.python.names import former_module_names, module_name
-
-        if self.check and seed.endswith(self.backend.suffix):
-            return _check_generated(Path(seed), self.target, self.reference, strict=self.strict)
-        loaded = documents.load_file(seed, strict=self.strict, reference=self.reference)
-        path = Path(self.out) / f"{module_name(loaded.name)}{self.backend.suffix}"
-        source = _compile_for(path, loaded, self.target, self.style)
-        output.report_warnings(loaded)
-        if self.stdout:
-            output.emit(source)
-            return 0
-        if path in self.sources:
-            output.say(f"{seed}: {self.sources[path]} has the same module, {path}; rename one of the tasks", err=True)
-            return 1
-        self.sources[path] = seed
-        for name in former_module_names(loaded.name):
-            former = Path(self.out) / f"{name}{self.backend.suffix}"
-            report_former(former, path, source, loaded.document.path, self.backend)
-        arguments = _format_arguments(seed, self.target, Path(self.out), self.style)
-        status = self._place(path, source, loaded, arguments, "--out")
-        if self.tests is None or (status and not self.check):
-            return status
-        if not isinstance(loaded, documents.FormulaSeed) or loaded.document.path is None:
-            output.say(f"{seed}: no tests: they are for seeds in files that are not compressed", err=True)
-            return 2
-        tests_path = Path(self.tests) / f"test_{path.name}"
-        tests_source = documents.compile_tests(loaded, tests_path, path, self.style)
-        return max(
-            status, self._place(tests_path, tests_source, loaded, f"{arguments} --tests {self.tests}", "--tests")
-        )
-
-    def _place(self, path: Path, source: str, loaded: Compilable[Any], arguments: str, option: str) -> int:
-        """Write a generated file, or with --check print whether it is current; return the exit status.
-
-        A file that would be lost is not overwritten: the status is 2. `arguments` are those of the command that writes the file,
-        `option` is the option for its folder.
-        """
-        obstacle = find_obstacle(path, source, loaded.document.path, self.backend)
-        if self.check:
-            stale = f"not what {loaded.document.source.name} compiles to"
-            if obstacle is not None:
-                output.say(f"{path}: {stale}: {obstacle.reason}")
-                return 1
-            return output.check_current(path, source, f"`formulaseed compile {arguments}`", stale)
-        if obstacle is not None and not (self.force and obstacle.may_be_forced):
-            help = f"{obstacle.help}, write to another folder with {option}"
-            if obstacle.may_be_forced:
-                help += ", or replace it with --force"
-            output.say(f"{path}: not overwritten: {obstacle.reason}; {help}", err=True)
-            return 2
-        replace_file(path, source, through_link=False)
-        output.say(str(path))
-        return 0
-
-
-def _compile_for(path: Path, loaded: Compilable[Any], target: str, style: str | None = None) -> str:
-    """Compile a document to the text of the file `path`, which is not written.
-
-    Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
-    the document.
-    """
-    if style is None and "style" in load_backend(target).options:
-        style = documents.read_style(path)
-    return pipeline.compile(loaded, target, style=style, folder=path.parent)
-
-
-def _format_arguments(name: str, target: str, out: Path, style: str | None = None) -> str:
-    """Return the arguments of `compile` that write the module of the file `name`, for a message.
-
-    Defaults are left out, and nothing is quoted for a shell.
-    """
-    arguments = [name]
-    if target != _DEFAULT_TARGET:
-        arguments.append(f"--target {target}")
-    if out != Path(_DEFAULT_FOLDER):
-        arguments.append(f"--out {out}")
-    if style is not None:
-        arguments.append(f"--style {style}")
-    return " ".join(arguments)
-
-
-def _check_generated(path: Path, target: str, reference: str | None, *, strict: bool) -> int:
-    """Print whether a generated file, or a file of its tests, is what its document compiles to; return the status.
-
-    A file that was not generated is passed over, with status 0; a missing document has status 1. `reference` is for
-    rules. Raises `SeedError` if the document has errors, or warnings if `strict`, and `UnreadableError` if a file
-    cannot be read.
-    """
-    from formulaseed.runtime.loading import describe_missing_seed, find_seed, read_module
-
-    identity = load_backend(target).identify(read_module(path))
-    if identity is None:
-        output.say(f"{path}: not a generated file; passed over", err=True)
-        return 0
-    source = find_seed(identity.path, path)
-    if source is None:
-        output.say(f"{path}: {describe_missing_seed(identity.path, path)}")
-        return 1
-    loaded = documents.load_file(os.path.relpath(source), strict=strict, reference=reference)
-    name = loaded.document.source.name
-    if identity.tested is not None and isinstance(loaded, documents.FormulaSeed):
-        module = Path(os.path.normpath(path.parent / identity.tested))
-        expected = documents.compile_tests(loaded, path, module)
-        arguments = f"{_format_arguments(name, target, module.parent)} --tests {path.parent}"
-    else:
-        expected = _compile_for(path, loaded, target)
-        arguments = _format_arguments(name, target, path.parent)
-    return output.check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")

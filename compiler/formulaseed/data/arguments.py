@@ -111,8 +111,10 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
 
     parameters = Mapping[str, Any] | None
     types: dict[str, Any] = {
+        "backend": Literal["module", "sql"] | None,
         "business_id": StrictStr,
         "by": Annotated[float, Field(gt=0, strict=True)],
+        "dialect": Literal["duckdb", "spark"] | None,
         "duplicates": Duplicates,
         "engine": Literal["duckdb", "python"],
         "key": StrictStr,

@@ -106,6 +106,9 @@ _TABLE = (
     # FS7: modules and other targets
     CodeEntry("FS701", "error", "modified-module"),
     CodeEntry("FS702", "error", "unsupported-by-target"),
+    CodeEntry("FS703", "error", "inexact-in-dialect"),
+    CodeEntry("FS704", "error", "column-clash"),
+    CodeEntry("FS705", "error", "query-too-large"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors
     CodeEntry("FS801", "error", "invalid-pattern"),
     CodeEntry("FS802", "error", "unsupported-pattern"),

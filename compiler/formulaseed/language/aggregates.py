@@ -110,6 +110,8 @@ class AggregateFunction:
     """The names of the aggregate in other tools, separated by spaces."""
     spellings: Mapping[str, LoopSpelling] = field(default_factory=dict)
     """The code by backend."""
+    query: str = ""
+    """The SQL of the aggregate of `{value}`; empty if each dialect writes it, since it depends on the order."""
 
     @property
     def empty_value(self) -> Value:
@@ -208,7 +210,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
     entry.name: entry
     for entry in (
         AggregateFunction(
-            name="count", keys=("where",), takes="nothing", purpose="count",
+            name="count", query="COUNT(*)", keys=("where",), takes="nothing", purpose="count",
             description="How many reviews match `where`; all of them without it.", result_doc="integer",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: 0, step=lambda state, _: state + 1,
             example={"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
@@ -230,7 +232,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             spellings={"python": LoopSpelling(accumulators=(Accumulator(start="{zero}"),), update="{state} += {value}")},
         ),
         AggregateFunction(
-            name="max", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
+            name="max", query="MAX({value})", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The largest value over the matching reviews; over none `default`, which is needed unless every use is "
             "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the highest {}", preposition="of", others_have="less",
@@ -240,7 +242,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             also_called="maximum largest highest latest", spellings=_selection_spellings(">"),
         ),
         AggregateFunction(
-            name="min", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
+            name="min", query="MIN({value})", keys=("field", "expr", "where", "default"), takes="number", purpose="selection",
             description="The smallest value over the matching reviews; over none `default`, which is needed unless every use is "
             "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the lowest {}", preposition="of", others_have="more",
@@ -266,7 +268,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             },
         ),
         AggregateFunction(
-            name="any", keys=("expr", "where"), takes="condition",
+            name="any", query="BOOL_OR({value})", keys=("expr", "where"), takes="condition",
             description="Whether a condition holds for one of the matching reviews or more; false over none.",
             result_doc="boolean", phrase="whether {} for any",
             result=lambda _: BOOLEAN, range=lambda term: term, start=lambda _: False,
@@ -276,7 +278,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             also_called="exists some has", spellings=_flag_spellings(False),
         ),
         AggregateFunction(
-            name="all", keys=("expr", "where"), takes="condition",
+            name="all", query="BOOL_AND({value})", keys=("expr", "where"), takes="condition",
             description="Whether a condition holds for each of the matching reviews; true over none.",
             result_doc="boolean", phrase="whether {} for all",
             result=lambda _: BOOLEAN, range=lambda term: term, start=lambda _: True,
@@ -286,7 +288,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             also_called="every", spellings=_flag_spellings(True),
         ),
         AggregateFunction(
-            name="count_distinct", keys=("field", "where"), takes="value", ignores_null=True,
+            name="count_distinct", query="COUNT(DISTINCT {value})", keys=("field", "where"), takes="value", ignores_null=True,
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: set(), step=_add_distinct, finish=len,

@@ -185,17 +185,18 @@ FUNCTIONS: dict[str, Function] = {
             name="max", parameters=("a", "b", "..."), description="The largest of the values",
             examples=(("max(0.1, 0.05)", 0.1), ("max([1, 3, 2])", 3)), list_argument="may",
             result=widest_type, range=_max_range, apply=lambda *values: max(values), selects=True, bounds="below",
-            exactness=least_exact,
+            exactness=least_exact, spellings={"sql": Spelling("GREATEST({})")},
         ),
         Function(
             name="min", parameters=("a", "b", "..."), description="The smallest of the values",
             examples=(("min(20.0, 35.5)", 20.0), ("min([2, 1])", 1)), list_argument="may",
             result=widest_type, range=_min_range, apply=lambda *values: min(values), selects=True, bounds="above",
-            exactness=least_exact,
+            exactness=least_exact, spellings={"sql": Spelling("LEAST({})")},
         ),
         Function(
             name="abs", parameters=("value",), description="The value without its sign", examples=(("abs(3 - 5)", 2),),
             result=widest_type, range=_abs_range, apply=abs, exactness=least_exact,
+            spellings={"sql": Spelling("ABS({0})")},
         ),
         Function(
             name="log", parameters=("value",), description="The natural logarithm of a number above 0",
@@ -203,7 +204,8 @@ FUNCTIONS: dict[str, Function] = {
             failures=(domain_failure("<=", 0, "the logarithm needs a number above 0", instead="log(max({}, 1))"),),
             hints={2: "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"},
             spellings={
-                "python": Spelling("math.log({0})", doc="The natural logarithm; of 0 or less it is an error", is_refused=True)
+                "python": Spelling("math.log({0})", doc="The natural logarithm; of 0 or less it is an error", is_refused=True),
+                "sql": Spelling("LN({0})"),
             },
         ),
         Function(
@@ -213,7 +215,8 @@ FUNCTIONS: dict[str, Function] = {
             exactness=rounded_if_exact,
             failures=(domain_failure("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
             spellings={
-                "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True)
+                "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True),
+                "sql": Spelling("SQRT({0})"),
             },
         ),
         Function(
@@ -222,12 +225,14 @@ FUNCTIONS: dict[str, Function] = {
             examples=(("round(2.675, 1)", 2.7), ("round(2.5)", 2)),
             result=lambda operands: INTEGER if len(operands) == 1 else operands[0].ty.non_null(),
             range=_decimals_range, apply=round, is_rounding=True, exactness=always_rounded,
+            spellings={"duckdb": Spelling("ROUND_EVEN({0}, 0)"), "spark": Spelling("RINT({0})")},
         ),
         Function(
             name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
             examples=(("int(7.9)", 7), ("int(true)", 1)), returns="integer", takes=_NUMBER_OR_BOOLEAN,
             result=lambda _: INTEGER, apply=int, is_rounding=True, is_conversion=True,
             range=lambda a: Range(float(math.trunc(a.low)), float(math.trunc(a.high))),
+            spellings={"duckdb": Spelling("TRUNC({0})"), "spark": Spelling("{0}")},
         ),
         TO_FLOAT,
         Function(
@@ -244,24 +249,28 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="floor", parameters=("value",), description="The next integer below", examples=(("floor(2.9)", 2),),
             returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.floor, is_rounding=True,
-            spellings={"python": Spelling("math.floor({0})")},
+            spellings={"python": Spelling("math.floor({0})"), "sql": Spelling("FLOOR({0})")},
         ),
         Function(
             name="ceil", parameters=("value",), description="The next integer above", examples=(("ceil(2.1)", 3),),
             returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.ceil, is_rounding=True,
-            spellings={"python": Spelling("math.ceil({0})")},
+            spellings={"python": Spelling("math.ceil({0})"), "sql": Spelling("CEIL({0})")},
         ),
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
             examples=(("clamp(7.5, 0, 5)", 5),), result=widest_type, selects=True, failures=(_REVERSED_BOUNDS,),
             exactness=least_exact, range=lambda value, low, high: _max_range(low, _min_range(high, value)),
             apply=lambda value, low, high: max(low, min(high, value)),
-            spellings={"python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})")},
+            spellings={
+                "python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})"),
+                "sql": Spelling("GREATEST({1}, LEAST({2}, {0}))"),
+            },
         ),
         Function(
             name="len", parameters=("text",), description="The number of characters of a text",
             examples=(("len('Thai')", 4),), returns="integer", takes=frozenset({Base.STRING}),
             result=lambda _: INTEGER, range=lambda a: intervals.COUNT, apply=len,
+            spellings={"sql": Spelling("LENGTH({0})")},
         ),
         Function(
             name="coalesce", parameters=("value", "default"),
@@ -271,6 +280,7 @@ FUNCTIONS: dict[str, Function] = {
             result=lambda operands: join(operands[0].ty.non_null(), operands[1].ty) or ERROR,
             range=intervals.union, apply=lambda value, default: default if value is None else value,
             exactness=least_exact, hints={3: "nest it: `coalesce(a, coalesce(b, c))`"},
+            spellings={"sql": Spelling("COALESCE({0}, {1})")},
         ),
     )
 }  # fmt: skip

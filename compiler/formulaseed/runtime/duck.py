@@ -9,15 +9,25 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formulaseed.errors import DataError, UnreadableError, require_extra
-from formulaseed.runtime.table_names import KEY, ORDER, UNKNOWN_SUFFIX
-from formulaseed.runtime.tables import BatchColumn, Columns, TableMapping
+from formulaseed.runtime.duck_sql import (
+    ALL_KEYS,
+    DuckTable,
+    KeyRange,
+    Tables,
+    build_key_expression,
+    build_queries,
+    literal,
+    quote,
+)
+from formulaseed.runtime.table_names import KEY, ORDER
+from formulaseed.runtime.tables import Columns, TableMapping
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,9 +38,6 @@ _BATCH_LINES = 100_000
 """The number of lines of a batch, from which reading by columns is worthwhile."""
 _KEY_SAMPLE_SIZE = 10_000
 """The number of rows whose keys are sampled to divide the rows into ranges of similar size."""
-KeyRange = tuple[Any, Any]
-"""The first key, and the key after the last one; None if there is no bound."""
-ALL_KEYS: KeyRange = (None, None)
 _KINDS = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"), "integer"),
     **dict.fromkeys(("UBIGINT", "HUGEINT", "UHUGEINT"), "wide"),
@@ -42,7 +49,6 @@ _KINDS = {
     "STRUCT": "struct",
     '"NULL"': "null",
 }
-_SQL_TYPES = {"integer": "BIGINT", "number": "DOUBLE", "boolean": "BOOLEAN"}
 _READERS = {
     ".parquet": "read_parquet({})",
     ".csv": "read_csv({})",
@@ -54,26 +60,6 @@ _READERS = {
 }
 _NESTED_MEMBERS = ("review_id", "extraction", "meta")
 """The members of nested rows that are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuckTable:
-    """A table as SQL to select from, with its columns."""
-
-    sql: str
-    columns: Columns
-    cursor: duckdb.DuckDBPyConnection
-    """A cursor of its own, since a cursor has one open result."""
-    once: bool = False
-    """Whether the table can be read only once."""
-
-    def reopen_key(self) -> tuple[str, Columns]:
-        """Return the arguments that open the same table with `DuckSession.reopen` in another process."""
-        return self.sql, self.columns
-
-
-Tables = tuple[DuckTable, DuckTable | None]
-"""The rows and the contexts; None if there are no contexts."""
 
 
 @contextmanager
@@ -138,6 +124,14 @@ class DuckSession:
         """Return a table that another session has opened: a file, or a table of the same database."""
         return DuckTable(sql, columns, self._open_cursor())
 
+    def open_cursor(self, tables: Tables) -> duckdb.DuckDBPyConnection:
+        """Return a new cursor that finds all of the tables."""
+        cursor = self._open_cursor()
+        for table in tables:
+            if table is not None and table.memory is not None:
+                cursor.register(*table.memory)
+        return cursor
+
     def _open_cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a new cursor, which finds tables of the database by their names if there is one."""
         cursor = self._connection.cursor()
@@ -153,7 +147,7 @@ class DuckSession:
         """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
-            sql = ".".join(map(_quote, str(source).split("."))) if self._in_database else _read_file(os.fspath(source))
+            sql = ".".join(map(quote, str(source).split("."))) if self._in_database else _read_file(os.fspath(source))
             return DuckTable(sql, _read_columns(cursor, sql), cursor)
         if type(source).__name__ == "DuckDBPyRelation":
             # its connection has one open result, so that contexts are read first
@@ -165,7 +159,8 @@ class DuckSession:
         except Exception:
             kinds = "a path, an Arrow table or reader, a pandas or polars frame, or a DuckDB relation"
             raise DataError(f"the {name} must be {kinds}, not {type(source).__name__}") from None
-        return DuckTable(sql, _read_columns(cursor, sql), cursor, once=hasattr(source, "read_next_batch"))
+        is_reader = hasattr(source, "read_next_batch")
+        return DuckTable(sql, _read_columns(cursor, sql), cursor, is_reader, (sql, source))
 
 
 @contextmanager
@@ -211,22 +206,6 @@ def _result_schema(rows: Any, mapping: TableMapping) -> Any:
     return mapping.plan.schema(rows.field(KEY).type, rows.field(ORDER).type)
 
 
-def build_queries(
-    tables: Tables, mapping: TableMapping, key_range: KeyRange, is_sorted: bool
-) -> Iterator[tuple[DuckTable, str]]:
-    """Yield the query of the rows, then that of the contexts if there are any; unless `is_sorted`, queries sort."""
-    key = build_key_expression(tables, mapping)
-    where = _build_range_condition(key, key_range)
-    order = [f"{_quote(mapping.plan.order)} AS {ORDER}"]
-    for table, order_columns, columns in zip(tables, (order, []), (mapping.rows, mapping.contexts), strict=True):
-        if table is not None:
-            selected = [f"{key} AS {KEY}", *order_columns, *_select_columns(columns, mapping)]
-            query = f"SELECT {', '.join(selected)} FROM {table.sql}{where}"
-            if not is_sorted:
-                query += f" ORDER BY {KEY}, {ORDER}" if order_columns else f" ORDER BY {KEY}"
-            yield table, query
-
-
 def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRange]:
     """Return at most `count` ranges of similar size that cover all keys, judged by a sample of rows.
 
@@ -238,24 +217,6 @@ def split_keys(tables: Tables, mapping: TableMapping, count: int) -> list[KeyRan
         keys = sorted(key for (key,) in tables[0].cursor.execute(query).fetchall() if key is not None)
     bounds = sorted({keys[len(keys) * part // count] for part in range(1, count)}) if keys else []
     return list(zip([None, *bounds], [*bounds, None], strict=True))
-
-
-def build_key_expression(tables: Tables, mapping: TableMapping) -> str:
-    """Return the SQL of the key: an integer if it is one in every table, otherwise a string."""
-    is_number = all(table.columns[(mapping.plan.key,)] == "integer" for table in tables if table is not None)
-    return f"CAST({_quote(mapping.plan.key)} AS {'BIGINT' if is_number else 'VARCHAR'})"
-
-
-def _build_range_condition(key: str, key_range: KeyRange) -> str:
-    """Return the WHERE clause of a range; lines without a key are in the first range. Empty for all keys."""
-    first, end = key_range
-    if first is None and end is None:
-        return ""
-    if first is None:
-        return f" WHERE ({key} < {literal(end)} OR {key} IS NULL)"
-    if end is None:
-        return f" WHERE {key} >= {literal(first)}"
-    return f" WHERE {key} >= {literal(first)} AND {key} < {literal(end)}"
 
 
 def _read_batches(reader: Any) -> Iterator[Any]:
@@ -287,7 +248,7 @@ def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
     for name, kind in _describe(connection, f"SELECT * FROM {sql}"):
         columns[name,] = kind
         if kind == "struct":
-            members = _describe(connection, f"SELECT unnest({_quote(name)}) FROM {sql}")
+            members = _describe(connection, f"SELECT unnest({quote(name)}) FROM {sql}")
             columns.update({(name, member): member_kind for member, member_kind in members})
     return columns
 
@@ -318,63 +279,20 @@ def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
     if missing:
         raise DataError(f"{missing} of the lines have no `rows`: a restaurant without reviews has an empty list")
     reviews = (
-        f"(SELECT {_quote(key)}, generate_subscripts(rows, 1) - 1 AS position, unnest(rows) AS review FROM {table.sql})"
+        f"(SELECT {quote(key)}, generate_subscripts(rows, 1) - 1 AS position, unnest(rows) AS review FROM {table.sql})"
     )
     members = [name for name, _ in _describe(table.cursor, f"SELECT unnest(review) FROM {reviews}")]
-    columns = "".join(f", review.{_quote(name)} AS {_quote(name)}" for name in members if name in _NESTED_MEMBERS)
-    sql = f"(SELECT {_quote(key)}, position{columns} FROM {reviews})"
+    columns = "".join(f", review.{quote(name)} AS {quote(name)}" for name in members if name in _NESTED_MEMBERS)
+    sql = f"(SELECT {quote(key)}, position{columns} FROM {reviews})"
     return replace(table, sql=sql, columns=_read_columns(table.cursor, sql))
 
 
 def _select_contexts(table: DuckTable, key: str) -> DuckTable:
     """Return the contexts of lines that have a struct `context` each; without the struct only the key is left."""
     members = [path[1] for path in table.columns if path[0] == "context" and len(path) == 2 and path[1] != key]
-    columns = "".join(f", context.{_quote(name)} AS {_quote(name)}" for name in members)
-    sql = f"(SELECT {_quote(key)}{columns} FROM {table.sql})"
+    columns = "".join(f", context.{quote(name)} AS {quote(name)}" for name in members)
+    sql = f"(SELECT {quote(key)}{columns} FROM {table.sql})"
     return replace(table, sql=sql, columns=_read_columns(table.cursor, sql))
-
-
-def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> Iterator[str]:
-    """Yield the SQL of each column, and after an enum that of a column with its unknown values, null in the first."""
-    for column in columns:
-        sql = ".".join(map(_quote, column.path))
-        if column.source_kind == "json" and column.target_kind != "json":
-            sql = f"{sql} ->> '$'"
-        if column.values:
-            cast = f"TRY_CAST({sql} AS ENUM({', '.join(map(literal, column.values))}))"
-            yield f"{cast} AS {column.alias}"
-            yield f"CASE WHEN {cast} IS NULL THEN CAST({sql} AS VARCHAR) END AS {column.alias}{UNKNOWN_SUFFIX}"
-        else:
-            yield f"{_cast(column, sql, mapping)} AS {column.alias}"
-
-
-def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
-    """Return the SQL that converts `sql`, of a column, from the source kind to the target kind."""
-    if column.source_kind == "null":
-        return f"CAST(NULL AS {_SQL_TYPES.get(column.target_kind, 'VARCHAR')})"
-    match column.target_kind, column.source_kind:
-        case "date", "time":
-            return f"CAST(CAST({sql} AS {'TIMESTAMP' if mapping.whole_dates else 'DATE'}) AS VARCHAR)"
-        case "date", "date":
-            return f"CAST({sql} AS VARCHAR)"
-        case "id", kind:
-            return f"CAST({sql} AS {'BIGINT' if kind == 'integer' else 'VARCHAR'})"
-        case ("number", _) | ("integer", "number"):
-            return f"CAST({sql} AS DOUBLE)"
-        case "integer", "wide":  # -2**63 is no integer of a seed: its restaurant fails
-            fits = f"{sql} BETWEEN -9223372036854775807 AND 9223372036854775807"
-            return f"CASE WHEN {sql} IS NULL OR {fits} THEN CAST({sql} AS BIGINT) ELSE -9223372036854775808 END"
-    return sql
-
-
-def _quote(name: str) -> str:
-    """Return a name as a quoted SQL identifier."""
-    return '"{}"'.format(name.replace('"', '""'))
-
-
-def literal(value: object) -> str:
-    """Return a value as SQL: a string in quotes, a number as it is."""
-    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
 
 
 def _first_line(error: Exception) -> str:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from formulaseed.errors import DataError, UnreadableError
-from formulaseed.runtime import duck
+from formulaseed.runtime import duck, duck_sql
 from formulaseed.runtime.table_names import FINGERPRINT, KEY, RESTAURANTS, UNCHANGED
 from formulaseed.runtime.tables import ScoreOptions, TableMapping
 from formulaseed.source.text import shorten
@@ -40,7 +40,7 @@ class ScoringUpdate:
     `tables` are the tables to score: all lines, or those without the restaurants that have not changed.
     """
 
-    tables: duck.Tables
+    tables: duck_sql.Tables
     fingerprints: pa.Table
     """The key and the fingerprint of each restaurant, in the order of the keys."""
     unchanged: pa.Table | None
@@ -72,7 +72,7 @@ class ScoringUpdate:
 
 @contextmanager
 def open_update(
-    tables: duck.Tables, mapping: TableMapping, record: Mapping[str, Any], options: ScoreOptions
+    tables: duck_sql.Tables, mapping: TableMapping, record: Mapping[str, Any], options: ScoreOptions
 ) -> Iterator[ScoringUpdate]:
     """Provide the update of the earlier results `options.since`, or the fingerprints alone if that is None.
 
@@ -99,9 +99,9 @@ def open_update(
     with tempfile.TemporaryDirectory(prefix="formulaseed-") as folder:
         path = Path(folder) / "unchanged.parquet"
         pq.write_table(pa.table({KEY: unchanged.column(0)}), path)
-        key = duck.build_key_expression(tables, mapping)
+        key = duck_sql.build_key_expression(tables, mapping)
         # lines without a key are read, so that they are counted
-        is_known = f"coalesce({key} IN (SELECT {KEY} FROM read_parquet({duck.literal(str(path))})), false)"
+        is_known = f"coalesce({key} IN (SELECT {KEY} FROM read_parquet({duck_sql.literal(str(path))})), false)"
         rows, contexts = (
             table and replace(table, sql=f"(SELECT * FROM {table.sql} WHERE NOT {is_known})") for table in tables
         )
@@ -137,11 +137,11 @@ def _read_earlier(path: Path, schema: pa.Schema, record: Mapping[str, Any]) -> p
     return table
 
 
-def _fingerprint(tables: duck.Tables, mapping: TableMapping, salt: str) -> pa.Table:
+def _fingerprint(tables: duck_sql.Tables, mapping: TableMapping, salt: str) -> pa.Table:
     """Return the key and the fingerprint of each restaurant, in the order of the keys."""
     salt = sha256(salt.encode()).hexdigest()
     with duck.translate_errors():
-        queries = duck.build_queries(tables, mapping, duck.ALL_KEYS, True)
+        queries = duck_sql.build_queries(tables, mapping, duck_sql.ALL_KEYS, True)
         rows, *contexts = (_hash_lines(table, query, salt) for table, query in queries)
     if not contexts:
         return rows
@@ -151,7 +151,7 @@ def _fingerprint(tables: duck.Tables, mapping: TableMapping, salt: str) -> pa.Ta
     return pa.table({KEY: keys, FINGERPRINT: pc.binary_join_element_wise(*parts, "", null_handling="replace")})
 
 
-def _hash_lines(table: duck.DuckTable, query: str, salt: str) -> pa.Table:
+def _hash_lines(table: duck_sql.DuckTable, query: str, salt: str) -> pa.Table:
     """Return the key and the fingerprint of each restaurant of a query, in the order of the keys.
 
     Each line has the order key among its values, so that their order in the table does not matter.

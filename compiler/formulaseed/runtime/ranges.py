@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from formulaseed.data.scored import skip_pandas
 from formulaseed.errors import UnreadableError
-from formulaseed.runtime import duck
+from formulaseed.runtime import duck, duck_sql
 from formulaseed.runtime.batches import Scorer
 from formulaseed.runtime.chunks import UnsortedError
 from formulaseed.runtime.evaluator import Evaluator
@@ -37,12 +37,12 @@ _RESULTS_FILE = "results.arrow"
 
 
 def score_range(
-    tables: duck.Tables,
+    tables: duck_sql.Tables,
     mapping: TableMapping,
     module: Any,
     counts: Counter[str],
     use: Callable[[Iterator[pa.RecordBatch], pa.Schema], _Returned],
-    key_range: duck.KeyRange = duck.ALL_KEYS,
+    key_range: duck_sql.KeyRange = duck_sql.ALL_KEYS,
 ) -> _Returned:
     """Score a range of keys, and return what `use` returns for the batches of results and their schema.
 
@@ -103,7 +103,7 @@ class ScoreJob:
 
 
 def score_ranges(
-    workers: Workers, job: ScoreJob, key_ranges: list[duck.KeyRange], counts: Counter[str]
+    workers: Workers, job: ScoreJob, key_ranges: list[duck_sql.KeyRange], counts: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
     """Score each range in a worker, and yield all results in the order of the ranges.
 
@@ -123,7 +123,7 @@ def score_ranges(
         raise UnreadableError("a process of --jobs was killed; fewer jobs need less memory") from None
 
 
-def _score_to_file(job: ScoreJob, key_range: duck.KeyRange, folder: Path) -> Counter[str]:
+def _score_to_file(job: ScoreJob, key_range: duck_sql.KeyRange, folder: Path) -> Counter[str]:
     """Write the results of a range of keys to `results.arrow` in the new `folder`, and return their counts."""
     folder.mkdir()
     counts = Counter[str]()

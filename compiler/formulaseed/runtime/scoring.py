@@ -76,12 +76,13 @@ def score_tables(
     not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a table cannot be read.
     """
     require_pyarrow("duckdb", "the engine `duckdb`")
-    from formulaseed.runtime import duck, fingerprints, ranges
+    from formulaseed.runtime import duck, fingerprints, queries, ranges
 
+    by_query = queries.can_score(options, queries.find_obstacle(seed, evaluator, options))
     counts = Counter[str]()
     with (
         # processes start first: they are forked only before DuckDB has threads
-        ranges.start_workers(options.jobs) if options.jobs > 1 else nullcontext() as workers,
+        ranges.start_workers(options.jobs) if options.jobs > 1 and not by_query else nullcontext() as workers,
         duck.open_session(1, options.memory, options.database) as session,
         ExitStack() as stack,
     ):
@@ -100,6 +101,8 @@ def score_tables(
                 schema = schema.append(fingerprints.FIELD)
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
+        if by_query and queries.can_score(options, queries.find_table_obstacle(tables, mapping)):
+            return queries.score_by_query(session, tables, mapping, seed, evaluator, options, counts, use_batches)
         if options.fingerprint or options.since is not None:
             record = json.loads(provenance["formulaseed"])
             update = stack.enter_context(fingerprints.open_update(tables, mapping, record, options))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from formulaseed.data.duplicates import ID, Duplicates
 from formulaseed.data.file_kinds import is_snippet, kind_of
@@ -89,6 +89,8 @@ class ScoreOptions:
     """Whether results have the column `fingerprint`; they also do with `since`."""
     since: str | Path | None = None
     """A Parquet file of results with fingerprints; restaurants that have not changed since are not evaluated again."""
+    backend: Literal["module", "sql"] | None = None
+    """What computes the steps: the generated module, or a query of DuckDB where it can; None for the faster one that can."""
 
     @property
     def details(self) -> tuple[str, ...]:

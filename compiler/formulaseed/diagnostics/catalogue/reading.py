@@ -126,6 +126,28 @@ def construct_not_supported(span: Span, target: str, noun: str, name: str) -> Di
     return diagnostic("FS702", span, message, "write it in another way, or pass another target")
 
 
+def inexact_in_dialect(span: Span, engine: str, noun: str, name: str) -> Diagnostic:
+    """Return FS703: the engine computes a function or an operator with other bits than Python."""
+    message = f"{engine} does not compute the {noun} `{name}` exactly as Python does"
+    return diagnostic(
+        "FS703", span, message, "write it in another way, or score with the module: `score --engine spark`"
+    )
+
+
+def column_clash(span: Span, name: str) -> Diagnostic:
+    """Return FS704: a step in the result of a query has the name of another column, except perhaps for its case."""
+    message = f"`{name}` has the name of another column of the query; SQL ignores case"
+    return diagnostic("FS704", span, message, "rename the step")
+
+
+def query_too_large(span: Span, layers: int) -> Diagnostic:
+    """Return FS705: a query would have too many layers, or characters. The place is the last step."""
+    message = (
+        f"the query would be too large for engines: {layers} steps that use one another, or over a million characters"
+    )
+    return diagnostic("FS705", span, message, "split the seed, or score with its module")
+
+
 WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _define_for_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 

@@ -83,6 +83,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
     multiple=True,
     help="Exit with 1 where a verdict, an output or what is extracted changes.",
 )
+@click.option("--prove", is_flag=True, help="Also prove what holds for all restaurants; needs the extra `prove`.")
 @_form_option
 def diff(
     old: str,
@@ -97,19 +98,21 @@ def diff(
     checks: tuple[Check, ...],
     form: str,
     duplicates: Duplicates,
+    prove: bool,
 ) -> None:
     """Compare two seeds step by step, and what they make of the same restaurants.
 
     Pass one seed twice with --param-old and --param-new for two settings of it. If the seeds ask different questions, pass
     the rows that were extracted for each: each verdict that moved is then explained by the reviews, facts and parameters that
-    changed. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by line. Exit status 1 where
+    changed. --prove says which outputs are equal for all restaurants, and which verdicts can move; then --fail-on verdicts also
+    fails if a move is possible or unknown. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by line. Exit status 1 where
     --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
     """
     if are_results(old) or are_results(new):
         if not are_results(old) or not are_results(new):
             raise click.UsageError("OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)")
-        if rows or new_rows or expected or params_old or params_new or "extraction" in checks:
-            raise click.UsageError("results are compared without rows, parameters, --expected and --fail-on extraction")
+        if rows or new_rows or expected or prove or params_old or params_new or "extraction" in checks:
+            raise click.UsageError("results are compared without rows, parameters, --expected, --prove and --fail-on extraction")
         if key is None:
             raise click.UsageError("results need --key, the column that names restaurants, such as business_id")
         results = diff_results(old, new, key=key, output=output)
@@ -123,8 +126,8 @@ def diff(
         raise click.UsageError("--expected goes with --rows")
     if rows == new_rows == "-":
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
-    if "verdicts" in checks and rows is None:
-        raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
+    if "verdicts" in checks and rows is None and not prove:
+        raise click.UsageError("--fail-on verdicts needs restaurants, --rows FILE, or --prove")
     old_seed, old_parameters = _load(old, params_old)
     new_seed, new_parameters = _load(new, params_new)
     with report_failures() as failures:
@@ -138,6 +141,7 @@ def diff(
             failures=failures,
             duplicates=duplicates,
             expected=read_lines(expected, "expected") if expected is not None else None,
+            prove=prove,
         )
     _print(difference, form)
     is_refused = any(difference.has_changed(check) for check in checks)

@@ -42,6 +42,7 @@ _SECTIONS = {
         "explain": "Explain why a restaurant got its verdict, and what would change it.",
         "report": "Write a page of all restaurants, with the explanation of each.",
         "sensitivity": "Rank the numbers of a policy by how many verdicts hang on them.",
+        "prove": "Prove what holds for all restaurants, and find those for which it does not.",
         "cover": "Show which rules, keys, values and branches restaurants reach.",
         "graph": "Write the computation of a seed as a graph.",
     },
@@ -66,7 +67,7 @@ _COMMANDS = [name for section in _SECTIONS.values() for name in section]
 _MODULES = {
     **dict.fromkeys(("compile", "dump", "fmt", "migrate", "schema"), "seeds"),
     "evaluate": "run",
-    **dict.fromkeys(("diff", "expect", "sensitivity", "cover", "graph"), "analysis"),
+    **dict.fromkeys(("diff", "expect", "sensitivity", "cover", "graph", "prove"), "analysis"),
     "report": "explain",
     "rule": "check",
     "formula": "reference",

@@ -120,7 +120,12 @@ class Difference(RenderedDocument):
     def markdown(self) -> str:
         """The difference for a comment on a pull request: a summary, with every change and restaurant folded away."""
         details = (*self.changes.build_blocks(), *self._build_restaurants())
-        summary = [self._build_headline(), *self.changes.summarize_categories(), *self._build_proof(), *self._build_effect()]
+        summary = [
+            self._build_headline(),
+            *self.changes.summarize_categories(),
+            *self._build_proof(),
+            *self._build_effect(),
+        ]
         return as_markdown([*summary, Details("every change", details)] if details else summary)
 
     def __repr__(self) -> str:

@@ -98,7 +98,7 @@ class CellFormulas:
     def _cell_variable(self, cell: Cell, name: str, operand: Node) -> Formula:
         """Return the variable of an operand's values over a cell: their sum, maximum or minimum."""
         return self._encoder.z3.Real(
-            f"{name}_{self.counts[cell]}_{operand.number}{self._encoder.suffix}", self._encoder.context
+            f"{name}_{self.counts[cell]}_{operand.number}", self._encoder.context
         )
 
     def _sum_cell(self, cell: Cell, operand: Node) -> Formula:
@@ -126,6 +126,13 @@ class CellFormulas:
                 yield self._encoder.z3.Implies(size == 0, total == 0)
                 if interval.low == 0 and interval.excludes_zero:
                     yield self._encoder.z3.Implies(size > 0, total > 0)
+
+    def value_of_review(self, operand: Node) -> tuple[Formula, list[Formula]]:
+        """Return the value of an operand for one more review of a cell, and its limits."""
+        if not operand.fields:
+            return self._encoder.term(operand), []
+        value = self._encoder.make_number(f"added{operand.number}")
+        return value, list(self._encoder.limit(value, self._encoder.bounds.bound(operand)))
 
     def _define_extreme(self, node: Node, variable: Formula, parts: list[tuple[Cell, Residual]]) -> Iterator[Formula]:
         """Yield the conditions on a maximum or minimum: it is the value of a cell with reviews, and no other is beyond."""

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor
 
 from formulaseed.language.inputs import _parse_iso_date
@@ -196,7 +197,7 @@ class CellBuilder:
         values = [known.to_json(node.value) for node in self.list_values(known)]
         if known.base is Base.STRING and not known.values:
             keys = [value for value in values if isinstance(value, str)]
-            values += (", ".join(pair) for pair in zip(keys, keys[1:], strict=False))
+            values += (", ".join(pair) for pair in pairwise(keys))
         return values
 
     def list_values(self, known: FieldDomain) -> list[Node]:
@@ -301,7 +302,7 @@ def _find_atoms(condition: Node) -> Iterator[Node]:
 
 
 def _group_aggregates(aggregates: Sequence[Node]) -> list[list[Node]]:
-    """Return the aggregates in groups that share no field of reviews; if a date is used, its year and month are the same field."""
+    """Return the aggregates in groups that share no field of reviews. A date is one field with its year and month."""
     parts = (_YEAR, _MONTH) if any(_DATE in arg.fields for aggregate in aggregates for arg in aggregate.args) else ()
     groups: list[tuple[set[Symbol], list[Node]]] = []
     for aggregate in aggregates:

@@ -23,7 +23,8 @@ class RuleDistance:
         self._program = program
         self._steps = {step.name: step for step in program.steps}
         self._parameters = {
-            Symbol(SymbolKind.PARAMETER, known.name): parameters.get(known.name, known.default) for known in program.parameters
+            Symbol(SymbolKind.PARAMETER, known.name): parameters.get(known.name, known.default)
+            for known in program.parameters
         }
 
     def measure_value(self, name: str, value: Value, candidate: Candidate, outcome: Outcome) -> float:

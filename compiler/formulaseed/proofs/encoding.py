@@ -1,4 +1,4 @@
-"""Write nodes as formulas of the solver z3, whose models include every restaurant: if a formula has no model, no restaurant is one.
+"""Write nodes as formulas of the solver z3, whose models include every restaurant: without a model, there is no restaurant.
 
 Each step and aggregate is a variable with a definition, so that a query can leave definitions out: it then has more models, and
 an answer that there is none still holds. Numbers are exact. A model is never believed: `search` evaluates what it proposes.
@@ -32,8 +32,8 @@ _TANGENTS = tuple(Fraction(2) ** power for power in range(-3, 12))
 class Encoder:
     """The formulas of a pool's nodes.
 
-    With `is_whole`, numbers of reviews are integers; otherwise they are real numbers, of 0 or at least 1, which the solver decides
-    faster. `components` are None if there are too many cells; aggregates are then only bounded.
+    With `is_whole`, numbers of reviews are integers; otherwise they are real numbers, 0 or at least 1, which is faster to decide.
+    `components` are None if there are too many cells; aggregates are then only bounded.
     """
 
     def __init__(
@@ -44,28 +44,29 @@ class Encoder:
         components: Sequence[Component] | None,
         *,
         is_whole: bool,
-        suffix: str = "",
-        base: Encoder | None = None,
     ) -> None:
-        """Prepare to encode. With a `base`, fields of the restaurant are the same as there, and all other names end in `suffix`."""
         with require_extra("prove", "a proof"):
             import z3
         self.z3 = z3
-        self.context: Any = base.context if base is not None else z3.Context()
-        self._base = base
+        self.context: Any = z3.Context()
         self.pool = pool
         self._domain = domain
         self.bounds = bounds
         self.is_whole = is_whole
-        self.suffix = suffix
         self._terms: dict[Node, Formula] = {}
         self._nulls: dict[Node, Formula] = {}
         self._axioms: dict[Node, list[Formula]] = {}
-        self._strings: dict[str, int] = base._strings if base is not None else {}
-        self._shared: dict[Node, bool] = {}
+        self._strings: dict[str, int] = {}
         self._fresh = count()
         self.cells = CellFormulas(self, components)
         self.domain_axioms: list[Formula] = []
+        self._writers: dict[str, Callable[..., Formula]] = {
+            "and": z3.And, "or": z3.Or, "not": z3.Not, "present": lambda a: a,
+            "eq": lambda a, b: a == b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
+            "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
+            "max": lambda *parts: reduce(lambda a, b: z3.If(a >= b, a, b), parts),
+            "min": lambda *parts: reduce(lambda a, b: z3.If(a <= b, a, b), parts),
+        }  # fmt: skip
         self._list_domain_axioms()
 
     # --- variables
@@ -73,12 +74,12 @@ class Encoder:
     def make_number(self, name: str, *, is_whole: bool = False) -> Formula:
         """Return a new variable for a number."""
         if is_whole and self.is_whole:
-            return self.z3.ToReal(self.z3.Int(name + self.suffix, self.context))
-        return self.z3.Real(name + self.suffix, self.context)
+            return self.z3.ToReal(self.z3.Int(name, self.context))
+        return self.z3.Real(name, self.context)
 
     def make_boolean(self, name: str) -> Formula:
         """Return a new variable for a condition."""
-        return self.z3.Bool(name + self.suffix, self.context)
+        return self.z3.Bool(name, self.context)
 
     def real(self, value: Fraction | int) -> Formula:
         """Return an exact number."""
@@ -96,10 +97,9 @@ class Encoder:
         """Add the ranges of the fields of restaurants, and that the cells of each component make up all reviews."""
         axioms = self.domain_axioms
         axioms += self.cells.list_axioms()
-        if self._base is None:
-            for known in self._domain.shared():
-                node = self.pool.input(known.symbol, known.exact_base, nullable=known.nullable)
-                axioms += self._bound_input(self.term(node), known)
+        for known in self._domain.shared():
+            node = self.pool.input(known.symbol, known.exact_base, nullable=known.nullable)
+            axioms += self._bound_input(self.term(node), known)
 
     def _bound_input(self, variable: Formula, known: FieldDomain) -> Iterator[Formula]:
         """Yield the conditions that a field of the restaurant has a value of its domain."""
@@ -132,26 +132,18 @@ class Encoder:
     def term(self, node: Node) -> Formula:
         """Return the formula of a value; of a value that is null it is arbitrary."""
         if node not in self._terms:
-            if self._base is not None and self._base.is_shared(node):
-                self._terms[node] = self._base.term(node)
-            elif self.is_variable(node):
+            if self.is_variable(node):
                 self._terms[node] = self._make_variable(node, f"v{node.number}")
             else:
                 self._terms[node] = self._write(node)
         return self._terms[node]
-
-    def is_shared(self, node: Node) -> bool:
-        """Return True if a node depends on no review, and so is the same for two restaurants with the same fields."""
-        if node not in self._shared:
-            self._shared[node] = node.op != "aggregate" and all(map(self.is_shared, node.args))
-        return self._shared[node]
 
     def _make_variable(self, node: Node, name: str) -> Formula:
         """Return a new variable of a node's type."""
         if node.base is Base.BOOLEAN:
             return self.make_boolean(name)
         if node.base is Base.STRING:
-            return self.z3.Int(name + self.suffix, self.context)
+            return self.z3.Int(name, self.context)
         is_exactly_whole = node.base is Base.INTEGER and node.op in ("floor", "ceil", "trunc", "round", "//")
         return self.make_number(name, is_whole=is_exactly_whole)
 
@@ -160,9 +152,7 @@ class Encoder:
         if not node.nullable:
             return self.z3.BoolVal(False, self.context)
         if node not in self._nulls:
-            if self._base is not None and self._base.is_shared(node):
-                self._nulls[node] = self._base.null(node)
-            elif node.op == "input" or node in self.pool.anchors:
+            if node.op == "input" or node in self.pool.anchors:
                 self._nulls[node] = self.make_boolean(f"null{node.number}")
             else:
                 self._nulls[node] = self._write_null(node)
@@ -192,7 +182,6 @@ class Encoder:
 
     def _write(self, node: Node) -> Formula:
         """Return an operation by the formulas of its operands; it must have no variable of its own unless it is an anchor."""
-        z3 = self.z3
         match node.op:
             case "const":
                 return self.constant(node.value)
@@ -203,34 +192,10 @@ class Encoder:
                 return self._choose(node, lambda value: anything if value.holds(None) else self.term(value))
             case "is_null":
                 return self.null(node.args[0])
-        terms = [self.term(arg) for arg in node.args]
-        match node.op:
-            case "and":
-                return z3.And(terms)
-            case "or":
-                return z3.Or(terms)
-            case "not":
-                return z3.Not(terms[0])
-            case "eq":
-                return terms[0] == terms[1]
-            case "lt":
-                return terms[0] < terms[1]
-            case "le":
-                return terms[0] <= terms[1]
-            case "+":
-                return terms[0] + terms[1]
-            case "-":
-                return terms[0] - terms[1]
-            case "*":
-                return terms[0] * terms[1]
-            case "/" if node.args[1].is_constant and node.args[1].value:
-                return terms[0] * self.real(1 / node.args[1].value)
-            case "max":
-                return reduce(lambda a, b: z3.If(a >= b, a, b), terms)
-            case "min":
-                return reduce(lambda a, b: z3.If(a <= b, a, b), terms)
-            case "present":
-                return terms[0]
+        if node.op == "/" and node.args[1].is_constant and node.args[1].value:
+            return self.term(node.args[0]) * self.real(1 / node.args[1].value)
+        if node.op in self._writers:
+            return self._writers[node.op](*(self.term(arg) for arg in node.args))
         return self._make_variable(node, f"free{node.number}")
 
     # --- definitions
@@ -238,10 +203,7 @@ class Encoder:
     def define(self, node: Node) -> list[Formula]:
         """Return the conditions on the variable of a node; empty if it has no variable, or none are known."""
         if node not in self._axioms:
-            if self._base is not None and self._base.is_shared(node):
-                self._axioms[node] = self._base.define(node)
-            else:
-                self._axioms[node] = list(self._list_axioms(node)) if self.is_variable(node) else []
+            self._axioms[node] = list(self._list_axioms(node)) if self.is_variable(node) else []
         return self._axioms[node]
 
     def list_bounds(self, node: Node) -> list[Formula]:
@@ -289,7 +251,7 @@ class Encoder:
                     yield self.null(node) == self._write_null(node)
 
     def compare_quotient(self, node: Node, limits: Sequence[Fraction]) -> Iterator[Formula]:
-        """Yield that a quotient with a positive divisor is above, or below, each limit if the dividend is above limit * divisor."""
+        """Yield that a quotient with a positive divisor is beyond each limit if the dividend is beyond limit * divisor."""
         if node.op != "/" or node.args[1].is_constant:
             return
         quotient = self.term(node)
@@ -297,7 +259,8 @@ class Encoder:
         for limit in limits:
             product = divisor * self.real(limit)
             both = self.z3.And(
-                (quotient > self.real(limit)) == (dividend > product), (quotient < self.real(limit)) == (dividend < product)
+                (quotient > self.real(limit)) == (dividend > product),
+                (quotient < self.real(limit)) == (dividend < product),
             )
             yield self.z3.Implies(divisor > 0, both)
 
@@ -314,11 +277,11 @@ class Encoder:
             half = self.real(Fraction(1, 2) / Fraction(10) ** node.value)
             yield self.z3.And(variable - half <= operand, operand <= variable + half)
             if self.is_whole and node.value > 0:
-                scaled = self.z3.Int(f"k{node.number}{self.suffix}", self.context)
+                scaled = self.z3.Int(f"k{node.number}", self.context)
                 yield variable * 10**node.value == self.z3.ToReal(scaled)
 
     def _define_division(self, node: Node, variable: Formula) -> Iterator[Formula]:
-        """Yield the conditions on a quotient rounded down, or a remainder, by a constant; by other numbers only bounds are known."""
+        """Yield the conditions on a quotient rounded down, or a remainder, by a constant; by other numbers it has only bounds."""
         dividend, divisor = node.args
         if not divisor.is_constant or not divisor.value:
             return

@@ -6,7 +6,7 @@ what they do not reach is asked of the solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, NamedTuple
@@ -17,11 +17,11 @@ from formulaseed.explanation.verdict import choose_verdict, list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import is_partial
-from formulaseed.language.types import Value
+from formulaseed.language.types import Base, Value
 from formulaseed.proofs.distance import RuleDistance
-from formulaseed.proofs.intervals import ANY, Interval
-from formulaseed.proofs.lowering import Lowering, find_failures
-from formulaseed.proofs.nodes import Node, to_fraction, walk
+from formulaseed.proofs.intervals import ANY, End, Interval
+from formulaseed.proofs.lowering import Lowering
+from formulaseed.proofs.nodes import Node, to_constant, to_fraction, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.prover import Prover
 from formulaseed.proofs.search import Candidate, Outcome, Runner, Sampler, Witness, climb, sample, shrink
@@ -73,14 +73,18 @@ class BoundsClaim(NamedTuple):
 
 
 class PropertyClaim(NamedTuple):
-    """Whether a declared property holds; a refuted one has a restaurant, with its values before and after."""
+    """Whether a property holds. A refuted one has a restaurant, and the number before and after the change.
+
+    The change is a restaurant with one more review, `added`, or the step grows by `amount`.
+    """
 
     text: str
     status: Literal["proved", "refuted", "unknown"]
     witness: Witness | None = None
-    before: Value = None
-    after: Value = None
-    change: str = ""
+    before: float = 0
+    after: float = 0
+    added: Witness | None = None
+    amount: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,6 @@ class Claims:
     verdicts: tuple[ReachClaim, ...]
     failures: tuple[FailureClaim, ...]
     bounds: tuple[BoundsClaim, ...]
-    properties: tuple[PropertyClaim, ...]
     domain: Domain
     units: int
     has_cells: bool
@@ -123,17 +126,19 @@ class Study:
         self._distance = RuleDistance(seed.program, parameters or {})
         self.samples: list[tuple[Candidate, Outcome]] = []
         for candidate in sample(self.sampler):
-            self._note(candidate)
+            outcome = self.runner.run(candidate)
+            if outcome is not None:
+                self.samples.append((candidate, outcome))
 
-    def _note(self, candidate: Candidate) -> Outcome | None:
-        """Evaluate a candidate, and add it to the samples; None if the module does not accept its data."""
-        outcome = self.runner.run(candidate)
-        if outcome is not None:
-            self.samples.append((candidate, outcome))
-        return outcome
+    def count_kind(self, name: str) -> Node:
+        """Return the number of reviews that meet a filter, which the cells then tell apart."""
+        node = self.pool.aggregate("count", self.lowering.filters[name], None, Base.INTEGER)
+        if not node.is_constant:
+            self.pool.anchors.setdefault(node)
+        return node
 
     def prove(self) -> Claims:
-        """Return every claim about the seed, the properties that it declares included."""
+        """Return every claim about the seed but its properties."""
         if not self.is_quick:
             self.prover.relate_aggregates()
         bounds = self._bound_steps()
@@ -142,7 +147,6 @@ class Study:
             tuple(self._list_verdicts()),
             tuple(self._list_failures()),
             tuple(bounds[name] for name in self.program.output if name in bounds),
-            (),
             self.domain,
             self.prover.units,
             self.prover.has_cells,
@@ -179,7 +183,7 @@ class Study:
         if step is None:
             return
         for value in list_verdicts(step):
-            condition = self.pool.equate(self.lowering.steps[step.name], self.pool.constant(value))
+            condition = self.pool.equate(self.lowering.steps[step.name], self.pool.constant(to_constant(value)))
             yield self._reach(step, None, value, condition)
 
     def _list_conditions(self, step: nodes.Step) -> list[Node]:
@@ -267,10 +271,16 @@ class Study:
         """Return True if every number in a step is within the largest one, by its interval."""
         stack = [node]
         for part in stack:
-            stack += (inner for arg in part.args if part.op == "aggregate" or part is node for inner in walk(arg) if inner not in stack)
+            stack += (
+                inner
+                for arg in part.args
+                if part.op == "aggregate" or part is node
+                for inner in walk(arg)
+                if inner not in stack
+            )
         numbers = (self.prover.bounds.bound(part) for part in stack if part.is_numeric)
         limit = to_fraction(limits.NUMBER_MAX)
-        return all(interval.is_finite and max(abs(interval.low), abs(interval.high)) < limit for interval in numbers)
+        return all(interval.is_finite and interval.size < limit for interval in numbers)
 
     # --- bounds
 
@@ -290,17 +300,23 @@ class Study:
         """Return the proved interval of a step: the checker's, and that of exact arithmetic."""
         checked = ANY
         if step.range is not None:
-            ends = [to_fraction(end) if abs(end) <= limits.NUMBER_MAX else end for end in (step.range.low, step.range.high)]
+            ends = [
+                to_fraction(end) if abs(end) <= limits.NUMBER_MAX else end for end in (step.range.low, step.range.high)
+            ]
             checked = Interval(ends[0], ends[1])
         return self.prover.bounds.bound(node).meet(checked)
 
     def _find_ends(self, step: nodes.Step, node: Node) -> tuple[EndClaim, EndClaim]:
         """Return the claims about both ends of a number, and try to prove bounds that samples reach."""
-        values = [(outcome.values[step.name], candidate) for candidate, outcome in self.samples if outcome.failure is None]
+        values = [
+            (outcome.values[step.name], candidate) for candidate, outcome in self.samples if outcome.failure is None
+        ]
         numbers = [(value, candidate) for value, candidate in values if isinstance(value, int | float)]
         if not numbers:
             interval = self._interval(step, node)
-            low, high = (EndClaim("bound" if not _is_remote(end) else "unknown", _finite(end), None) for end in interval[:2])
+            low, high = (
+                EndClaim("bound" if not _is_remote(end) else "unknown", _finite(end), None) for end in interval[:2]
+            )
             return low, high
         farthest = [min(numbers, key=lambda pair: pair[0]), max(numbers, key=lambda pair: pair[0])]
         is_open = [False, False]
@@ -308,12 +324,14 @@ class Study:
         for place, sign in enumerate((-1, 1)):
             end = self._interval(step, node)[place]
             if not _is_reached(end, farthest[place][0]):
-                is_open[place], farthest[place] = self._stretch(step.name, farthest[place], sign, end, is_output=is_output)
+                is_open[place], farthest[place] = self._stretch(
+                    step.name, farthest[place], sign, end, is_output=is_output
+                )
         if not self.is_quick:
-            low, high = (
+            targets = [
                 None if is_open[place] or node.is_constant else to_fraction(farthest[place][0]) for place in (0, 1)
-            )
-            self.prover.refine(node, low, high)
+            ]
+            self.prover.refine(node, targets[0], targets[1])
         interval = self._interval(step, node)
         claims = [
             self._claim_end(step.name, interval[place], farthest[place], is_open=is_open[place]) if is_output else None
@@ -323,7 +341,7 @@ class Study:
         return claims[0] or unknown, claims[1] or unknown
 
     def _stretch(
-        self, name: str, farthest: tuple[int | float, Candidate], sign: int, end: Fraction | float, *, is_output: bool
+        self, name: str, farthest: tuple[int | float, Candidate], sign: int, end: End, *, is_output: bool
     ) -> tuple[bool, tuple[int | float, Candidate]]:
         """Look for a restaurant farther out than the samples, with more reviews of the same kind, then by climbing.
 
@@ -338,7 +356,9 @@ class Study:
             return value * sign if isinstance(value, int | float) else None
 
         candidate = farthest[1]
-        repeated = [Candidate(candidate.rows * times, candidate.shared) for times in (4, 16) if len(candidate.rows) <= 60]
+        repeated = [
+            Candidate(candidate.rows * times, candidate.shared) for times in (4, 16) if len(candidate.rows) <= 60
+        ]
         starts = [candidate, *repeated, *(other for other, _ in self.samples[:: len(self.samples) // 20 or 1])]
 
         def is_enough(best: float) -> bool:
@@ -351,9 +371,7 @@ class Study:
             farthest = (value * sign, best)
         return farthest[0] * sign >= abs(goal) and _is_remote(end), farthest
 
-    def _claim_end(
-        self, name: str, end: Fraction | float, farthest: tuple[int | float, Candidate], *, is_open: bool
-    ) -> EndClaim:
+    def _claim_end(self, name: str, end: End, farthest: tuple[int | float, Candidate], *, is_open: bool) -> EndClaim:
         """Return the claim about one end of an output, with a confirmed restaurant for the farthest value."""
         value = farthest[0]
         tolerance = float(_TOLERANCE) * max(1.0, abs(value))
@@ -363,7 +381,7 @@ class Study:
             witness = self._confirm(farthest[1], lambda outcome: _is_near(outcome.values.get(name), value, tolerance))
         reached = witness.outcome.values[name] if witness is not None else None
         if witness is not None and _is_reached(end, value):
-            return EndClaim("tight", _finite(end), reached, witness)
+            return EndClaim("tight", to_fraction(value), reached, witness)
         if not _is_remote(end):
             return EndClaim("bound", _finite(end), reached, witness)
         return EndClaim("open" if is_open and witness is not None else "unknown", None, reached, witness)
@@ -379,26 +397,30 @@ def _has_partial_operation(step: nodes.Step, program: nodes.Program) -> bool:
         for part in typed.walk(expression):
             if isinstance(part, typed.Present) or is_partial(getattr(part, "operator", getattr(part, "function", ""))):
                 return True
-            if isinstance(part, typed.Ref) and part.symbol.name in filters and part.symbol.kind is typed.SymbolKind.FILTER:
+            if (
+                isinstance(part, typed.Ref)
+                and part.symbol.name in filters
+                and part.symbol.kind is typed.SymbolKind.FILTER
+            ):
                 condition = filters[part.symbol.name]
                 if condition not in stack:
                     stack.append(condition)
     return False
 
 
-def _is_remote(end: Fraction | float) -> bool:
+def _is_remote(end: End) -> bool:
     """Return True if an end is so far from 0 that it tells a reader nothing."""
-    return abs(end) >= _REMOTE
+    return end >= _REMOTE or end <= -_REMOTE
 
 
-def _finite(end: Fraction | float) -> Fraction | None:
+def _finite(end: End) -> Fraction | None:
     """Return an end that tells a reader something; None for any other."""
     return end if isinstance(end, Fraction) and not _is_remote(end) else None
 
 
-def _is_reached(end: Fraction | float, value: int | float) -> bool:
+def _is_reached(end: End, value: int | float) -> bool:
     """Return True if a value is at an end, or so near that rounding explains the difference."""
-    return isinstance(end, Fraction) and abs(end - to_fraction(value)) <= _TOLERANCE * max(1, abs(end))
+    return isinstance(end, Fraction) and abs(end - to_fraction(value)) <= _TOLERANCE * max(Fraction(1), abs(end))
 
 
 def _is_near(value: Value, target: int | float, tolerance: float) -> bool:

@@ -35,6 +35,12 @@ class Interval(NamedTuple):
         """True if both ends are numbers."""
         return isinstance(self.low, Fraction) and isinstance(self.high, Fraction)
 
+    @property
+    def size(self) -> End:
+        """The largest distance of a number of the interval from 0."""
+        low, high = (end if end >= 0 else -end for end in self[:2])
+        return low if low >= high else high
+
     def meet(self, other: Interval) -> Interval:
         """Return the numbers in both intervals; this interval if there are none, since the place is never reached."""
         low = max(self.low, other.low)
@@ -122,8 +128,8 @@ class Bounds:
             case "const":
                 return Interval(node.value, node.value) if isinstance(node.value, Fraction) else ANY
             case "input":
-                field = self._domain.fields[node.value]
-                return Interval(field.low, field.high) if node.is_numeric else ANY
+                field = self._domain.fields.get(node.value)
+                return Interval(field.low, field.high) if node.is_numeric and field is not None else ANY
             case "segment":
                 return bound_segment(node.value)
             case "switch":

@@ -27,7 +27,7 @@ class Lowering:
         self.domain = domain
         self.program = program
         self.steps: dict[str, Node] = {}
-        self._filters: dict[str, Node] = {}
+        self.filters: dict[str, Node] = {}
 
     def lower_all(self) -> None:
         """Lower every step, and make each node that is no constant an anchor of the pool."""
@@ -39,8 +39,8 @@ class Lowering:
         pool = self.pool
         match step.operation:
             case nodes.Filter(condition):
-                self._filters[step.name] = pool.truth(self.lower(condition))
-                return self._filters[step.name]
+                self.filters[step.name] = pool.truth(self.lower(condition))
+                return self.filters[step.name]
             case nodes.Formula(expression):
                 node = self.lower(expression)
             case nodes.Const(value):
@@ -119,7 +119,7 @@ class Lowering:
             case SymbolKind.STEP:
                 return self.steps[symbol.name]
             case SymbolKind.FILTER:
-                return self._filters[symbol.name]
+                return self.filters[symbol.name]
             case SymbolKind.PARAMETER if symbol.name in self.domain.parameters:
                 return self.pool.constant(self.domain.parameters[symbol.name])
         field = self.domain.fields[symbol]
@@ -201,20 +201,24 @@ class Lowering:
                 return self._count(where)
             case ("sum" | "count_distinct") as function, Node():
                 base = operand.base if function == "sum" else Base.INTEGER
-                return pool.aggregate(function, where, operand, base)
+                return self.make_aggregate(function, where, operand, base)
             case ("max" | "min") as function, Node():
-                value = pool.aggregate(function, where, operand, operand.base)
+                value = self.make_aggregate(function, where, operand, operand.base)
             case "mean", Node():
-                value = pool.compute("/", pool.aggregate("sum", where, operand, operand.base), self._count(where))
+                value = pool.compute("/", self.make_aggregate("sum", where, operand, operand.base), self._count(where))
             case function, _:
-                return pool.aggregate(function, where, operand, aggregate.info.ty.base)
+                return self.make_aggregate(function, where, operand, aggregate.info.ty.base)
         has_rows = pool.order(pool.number(1), self._count(where), is_strict=False)
         default = self._literal(aggregate.default.value if aggregate.default is not None else None)
         return pool.switch(has_rows, value, default)
 
     def _count(self, where: Node) -> Node:
         """Return the number of reviews for which a condition holds."""
-        return self.pool.aggregate("count", where, None, Base.INTEGER)
+        return self.make_aggregate("count", where, None, Base.INTEGER)
+
+    def make_aggregate(self, function: str, where: Node, operand: Node | None, base: Base) -> Node:
+        """Return the node of an aggregate; a subclass may use another value in its place."""
+        return self.pool.aggregate(function, where, operand, base)
 
 
 class FailurePlace(NamedTuple):

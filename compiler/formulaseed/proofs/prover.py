@@ -30,6 +30,7 @@ _LOCAL_UNITS = 3
 _FULL_UNITS = 6
 _DEPTHS = (0, 1, 3)
 """How many steps away definitions are added, in the order of attempts; 0 is the nearest steps without the cells of aggregates."""
+_NEAR_DEPTHS = (0, 1)
 _MAX_COMPARED = 24
 _MAX_RELATED = 80
 _MAX_PROPOSED_REVIEWS = 60
@@ -135,7 +136,7 @@ class Prover:
                 break  # what is too hard for real numbers is harder for whole ones
             for depth in depths if world == "relaxed" else (None,):
                 units = (_LOCAL_UNITS if depth is not None else _FULL_UNITS) * self.effort
-                solver = self._create_solver(encoder, units)
+                solver = self._create_solver(encoder, units, is_local=depth in _NEAR_DEPTHS)
                 is_complete = self.add_definitions(solver, encoder, roots, depth, failing, limits)
                 solver.add(goal(encoder))
                 solver.add(*encoder.list_string_axioms())
@@ -146,10 +147,12 @@ class Prover:
                     break
         return False
 
-    def _create_solver(self, encoder: Encoder, units: int) -> Any:
-        """Return a solver with the domain of an encoder, which gives up after so many units."""
+    def _create_solver(self, encoder: Encoder, units: int, *, is_local: bool) -> Any:
+        """Return a solver with the domain of an encoder, which gives up after so many units; `is_local` if the query is small."""
         solver = encoder.z3.SimpleSolver(ctx=encoder.context)
         solver.set("rlimit", units * UNIT)
+        # exact reasoning about products of many unknowns may take hours between two checks of the effort
+        solver.set("arith.nl.nra", is_local)
         solver.add(*encoder.domain_axioms)
         return solver
 
@@ -201,7 +204,9 @@ class Prover:
             solver.add(*encoder.define(node))
         solver.add(*(write(encoder) for nodes, write in self.lemmas if all(node in levels for node in nodes)))
         constants = dict.fromkeys(limits)
-        constants |= {part.value: None for node in levels if node.op in ("lt", "le") for part in node.args if part.is_constant}
+        constants |= {
+            part.value: None for node in levels if node.op in ("lt", "le") for part in node.args if part.is_constant
+        }
         for node in levels:
             solver.add(*encoder.compare_quotient(node, list(constants)[:_MAX_COMPARED]))
         return is_complete
@@ -244,7 +249,7 @@ class Prover:
         encoder = self.encoder("points")
         if encoder.cells.components is None:
             return None
-        solver = self._create_solver(encoder, _FULL_UNITS * self.effort)
+        solver = self._create_solver(encoder, _FULL_UNITS * self.effort, is_local=False)
         self.add_definitions(solver, encoder, roots, None, failing)
         solver.add(goal(encoder), encoder.cells.total <= _MAX_PROPOSED_REVIEWS)
         solver.add(*encoder.list_string_axioms())

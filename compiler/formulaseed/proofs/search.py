@@ -123,10 +123,14 @@ class Runner:
                 section[symbol.name] = value
         return context, parameters
 
+    def write_inputs(self, candidate: Candidate) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
+        """Return the rows, the context and the parameters of a candidate as JSON."""
+        rows = [self._write_row(row, f"r{number}") for number, row in enumerate(candidate.rows, 1)]
+        return rows, *self._write_shared(candidate)
+
     def confirm(self, candidate: Candidate) -> Witness | None:
         """Evaluate a candidate with the module and the reference evaluator; None unless both agree on every step."""
-        context, parameters = self._write_shared(candidate)
-        rows = [self._write_row(row, f"r{number}") for number, row in enumerate(candidate.rows, 1)]
+        rows, context, parameters = self.write_inputs(candidate)
         outcomes: list[Outcome] = []
         evaluations: tuple[Callable[[], Mapping[str, Value]], ...] = (
             lambda: self.evaluator.trace(rows, context, parameters),
@@ -196,8 +200,17 @@ class Sampler:
         shifted: dict[Symbol, Value] = dict(changed)
         for symbol, value in row.items():
             known = self._domain.fields[symbol]
-            if symbol in changed and len(changed) == 1 and isinstance(value, int | float) and not isinstance(value, bool):
-                step = self.random.choice((-1, 1, 2, -2)) if known.per_unit == 1 else self.random.choice((-1, 1, 0.5, -0.25))
+            if (
+                symbol in changed
+                and len(changed) == 1
+                and isinstance(value, int | float)
+                and not isinstance(value, bool)
+            ):
+                step = (
+                    self.random.choice((-1, 1, 2, -2))
+                    if known.per_unit == 1
+                    else self.random.choice((-1, 1, 0.5, -0.25))
+                )
                 moved = value + step
                 if known.low <= moved <= known.high:
                     shifted[symbol] = moved

@@ -95,6 +95,7 @@ class Comparison:
     effort: int = 1
     is_wide: bool = False
     _samples: list[tuple[Candidate, Pair]] = field(default_factory=list)
+    _replaced: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Lower both seeds, and evaluate random restaurants. Raises `DataError` if no restaurant fits both seeds."""
@@ -160,6 +161,7 @@ class Comparison:
         differs = next((c for c, pair in self._samples if self._differs(pair, old_name, step.name)), None)
         if differs is None:
             if self._is_typed_alike(old, new) and self.prover.is_impossible(lambda e: _differ(e, old, new), [old, new]):
+                self._replaced.append(new)
                 self.new.set_step(step.name, old)
                 return StepRelation(step.name, old_name, "equal")
             return StepRelation(step.name, old_name, "unknown", self._order(old, new, old_name, step.name))
@@ -247,7 +249,9 @@ class Comparison:
             if pair is None:
                 return None
             sides = zip(self._distances, names, values, pair, strict=True)
-            return -sum(distance.measure_value(name, value, candidate, outcome) for distance, name, value, outcome in sides)
+            return -sum(
+                distance.measure_value(name, value, candidate, outcome) for distance, name, value, outcome in sides
+            )
 
         reached = climb(self._sampler, [candidate for candidate, _ in self._samples], score, lambda value: value == 0)
         return reached if reached is not None and score(reached) == 0 else None
@@ -256,6 +260,8 @@ class Comparison:
         """Yield whether one seed fails for a restaurant that the other evaluates; nothing if their steps fail alike."""
         sides = (self.old, self.new)
         own = [{node for node in side.steps.values() if _may_fail(self.pool, node)} for side in sides]
+        # a step may be equal to the old one where both have a value, and fail where the old one does not
+        own[1] |= {node for node in self._replaced if _may_fail(self.pool, node)}
         for place, (before, after) in enumerate(((FAILED, "evaluated"), ("evaluated", FAILED))):
             roots = sorted(own[place] - own[1 - place], key=lambda node: node.number)
             if not roots:

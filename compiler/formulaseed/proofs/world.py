@@ -179,6 +179,6 @@ def _read_field(symbol: Symbol, ty: Type, bounds: _Ends, *, is_yelp: bool) -> Fi
     return FieldDomain(symbol, ty.base, (), low, high, per_unit, ty.nullable)
 
 
-def format_number(value: Fraction | float) -> str:
+def format_number(value: Fraction) -> str:
     """Return a number as people write it, with at most six digits if it is not whole."""
     return str(int(value)) if value == int(value) and abs(value) < 10**15 else f"{float(value):.6g}"

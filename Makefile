@@ -40,7 +40,7 @@ docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
 	$(PIP) '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-test: $(DEVELOPED)  ## what usually breaks, in a few minutes on two cores
+test: $(DEVELOPED)  ## what usually breaks, in two minutes on two cores
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not thorough and not slow"
 
 test-all: $(DEVELOPED)  ## every test

@@ -26,6 +26,7 @@ def test_every_benchmark_can_be_imported(name: str) -> None:
     assert importlib.import_module(name).__doc__
 
 
+@pytest.mark.thorough
 def test_the_data_of_the_matrix() -> None:
     """As many requests, restaurants and reviews as are asked for, without a fault, and the same at every run."""
     matrix = importlib.import_module("matrix")

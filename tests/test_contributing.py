@@ -183,6 +183,7 @@ def outline(process: subprocess.Popen[str], tmp_path: Path) -> Callable[..., Out
     return compile_to_outline
 
 
+@pytest.mark.thorough
 def test_a_target(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
     """The command and the function compile to it, and the file has its suffix."""
     done = outline("seed.json", "--out", "outlines")
@@ -238,6 +239,7 @@ def test_a_target_overwrites_nothing_else(outline: Callable[..., Outcome], tmp_p
     assert outline("same.json").status == 0
 
 
+@pytest.mark.thorough
 def test_what_a_target_does_not_support(outline: Callable[..., Outcome], outline_sources: Path, tmp_path: Path) -> None:
     """A function is refused by name, wherever it is used; so are the options of another target."""
     seed = tiny_seed()

@@ -57,6 +57,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("page", SESSIONS)
+@pytest.mark.thorough
 def test_a_page_shows_what_is_seen(page: Path, folder: Path) -> None:
     """Line by line; `…` stands for what is left out: lines, or a part of one. What begins with `init` needs nothing else."""
     if commands(page)[0][0].startswith("formulaseed init "):

@@ -151,6 +151,7 @@ def test_each_distribution_is_imported_in_one_place() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["check", str(TASKS / "wait_times" / "seed.json")]], ids=" ".join)
+@pytest.mark.thorough
 def test_commands_import_only_what_they_need(arguments: list[str]) -> None:
     """Asking for help parses and formats nothing; `check` needs no template, formatter, model or Lark."""
     source = (

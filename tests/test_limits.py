@@ -87,6 +87,7 @@ LONG = ("100,000 terms", "5,000 entries", "500 rules")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.thorough) if n in LONG else n for n in ACCEPTED])
+@pytest.mark.thorough
 def test_what_is_promised_is_accepted(name: str) -> None:
     """Each size that is promised has no error, and all but the two largest are compiled."""
     assert errors(analyse(ACCEPTED[name])) == []
@@ -94,6 +95,7 @@ def test_what_is_promised_is_accepted(name: str) -> None:
         assert compile_seed(ACCEPTED[name], formatted=False)
 
 
+@pytest.mark.thorough
 def test_a_seed_in_memory_is_as_long_as_its_json() -> None:
     """It is read with line breaks, unless these alone would make it too long for a file."""
     small, large = ({"values": [[[[[[[1]]]]]]] * number} for number in (10, 30_000))
@@ -146,6 +148,7 @@ REFUSED: dict[str, Any] = {
 
 @pytest.mark.usefixtures("no_parser")
 @pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.thorough
 def test_too_many_terms_are_refused_before_anything_is_parsed(name: str, tmp_path: Path) -> None:
     """Sections that are each within their limits, but not all together: one diagnostic, whatever holds them."""
     path = tmp_path / "seed.json"
@@ -275,6 +278,7 @@ def test_terms_of_real_formulas() -> None:
 # --- work that grows with the steps, and no faster
 
 
+@pytest.mark.thorough
 def test_extremes_are_compared_with_a_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many guards name the count: each condition is written out once for its step."""
     expand = Mock(side_effect=_ProgramChecker._expand_conjuncts)

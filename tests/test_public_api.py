@@ -153,6 +153,7 @@ REQUIRED: dict[str, Any] = {
 """A value of each argument without a default."""
 
 
+@pytest.mark.thorough
 def test_no_argument_is_accepted_unseen(results: Path) -> None:
     """Each parameter of each function refuses an object that is nothing: an error of ours, before or while it is read."""
     for name in FUNCTIONS:

@@ -113,6 +113,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("alphabet", "size", "part", "parts"), CASES)
+@pytest.mark.thorough
 def test_every_expression(alphabet: Alphabet, size: int, part: int, parts: int) -> None:
     """Refused for a reason, or three times the same."""
     counted: Counter[str] = Counter()

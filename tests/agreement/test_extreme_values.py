@@ -80,6 +80,7 @@ def is_refused(refusals: tuple[type[Exception], ...], function: Callable[..., An
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
 def test_rows_contexts_and_parameters(path: Any) -> None:
     """The module, the evaluator and the reference evaluator refuse any of them at any place, and all alike."""
     seed = load_seed(path)

@@ -94,6 +94,7 @@ def compile_rules(texts: list[str], folder: Path) -> tuple[nodes.Program, str]:
     return loaded.program, pipeline.compile(loaded, formatted=False)
 
 
+@pytest.mark.thorough
 def test_modules_and_interpreter_agree(tmp_path: Path) -> None:
     """For each formula and listing both return the same float, or fail with the same kind; mypy accepts the module."""
     reference = load_reference(REFERENCE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 from formulaseed.testing import reference_evaluate
 from three_ways import Json, Ways
 
@@ -14,6 +15,7 @@ NULL_TESTS = (
 NULL_FORMS = ("1 if {} else 2 if {} else 3", "{} and {}", "{} or {}", "not ({}) and {}", "1 if not ({}) and {} else 2")
 
 
+@pytest.mark.thorough
 def test_null_is_distinguished_after_any_other_test() -> None:
     """What a test leaves of an enum's values says nothing of null: every pair of tests, in every form, for every value."""
     pairs = [(first, second) for first in NULL_TESTS for second in NULL_TESTS]

@@ -228,6 +228,7 @@ _EDGES = st.sampled_from([
 
 @examples(0.5)
 @given(guarded_seeds(max_steps=4), st.data())
+@pytest.mark.thorough
 def test_bad_data_is_refused_as_by_the_reference(seed: Json, data: st.DataObject) -> None:
     loaded = load_seed(seed)
     module = evaluator(compile_seed(loaded, formatted=False))
@@ -304,6 +305,7 @@ def applied(operation: Operation, values: list[Any]) -> Any:
 
 @examples(10)
 @given(st.sampled_from([*OPERATORS.values(), *FUNCTIONS.values()]), st.data())
+@pytest.mark.thorough
 def test_ranges_of_operators_and_functions_hold(operation: Operator | Function, data: st.DataObject) -> None:
     drawn = [data.draw(ranged()), data.draw(ranged())]
     if isinstance(operation, Function):

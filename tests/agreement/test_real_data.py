@@ -45,6 +45,7 @@ def test_every_step_has_its_published_value() -> None:
     assert [pair for pair in pairs if not same(*pair[2:])] == []
 
 
+@pytest.mark.thorough
 def test_the_lexical_extractor_runs_on_real_reviews() -> None:
     """Each of the 25 restaurants gets a verdict; every relevant review is extracted."""
     found = formulaseed("run", SEED, "--contexts", real("contexts.jsonl"), "--extractor", "lexical")
@@ -60,6 +61,7 @@ def test_the_lexical_extractor_runs_on_real_reviews() -> None:
         assert counts["relevant"] == counts["extracted"] <= counts["total"]
 
 
+@pytest.mark.thorough
 def test_recorded_extractions_are_used_and_the_missing_ones_named(tmp_path: Path) -> None:
     """All recorded: 25 outputs. Five relevant ones taken out: status 3, the five ids reported, the others as before."""
     arguments = ("run", SEED, "--contexts", real("contexts.jsonl"), "--extractor", "recorded", "--extractions")
@@ -98,6 +100,7 @@ def validated(*arguments: object, judged: bool = True, requests: Path | None = N
     return formulaseed("validate", requests or real("requests.jsonl", "philly"), *options, *arguments)
 
 
+@pytest.mark.thorough
 def test_benchmark_requests_are_checked() -> None:
     """All fifty load; what they are warned of is a request outside its group's pattern, and `value` that disagrees."""
     path = real("requests.jsonl", "philly")
@@ -107,6 +110,7 @@ def test_benchmark_requests_are_checked() -> None:
     assert Counter(d.code for d in found.diagnostics) == {"FS813": 1, "FS816": 7}
 
 
+@pytest.mark.thorough
 def test_benchmark_requests_have_their_published_values(tmp_path: Path) -> None:
     """Fifty requests on fifty cafes: every one of the 2,500 values, and every request ok."""
     expected = json.loads(real("expected_matrix.json", "philly").read_text(encoding="utf-8"))

@@ -124,6 +124,7 @@ MISFITS: dict[str, list[tuple[Json, str]]] = {
 @pytest.mark.parametrize(
     ("section", "changes", "expected"), [(section, *misfit) for section in MISFITS for misfit in MISFITS[section]]
 )
+@pytest.mark.thorough
 def test_values_that_do_not_fit(section: str, changes: Json, expected: str) -> None:
     """The reference evaluator names the field; the module refuses the same values."""
     row = change(ROW, section, changes) if section in ROW else ROW

@@ -54,6 +54,7 @@ FAILING = (
 
 
 @pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.thorough
 def test_behind_a_constant_guard_nothing_can_fail(guard: str) -> None:
     """No error, a warning that says why it never runs, and the value that Python gives, whatever is guarded."""
     seed = seed_of([GUARDS[guard](part) for part in FAILING])
@@ -69,6 +70,7 @@ def test_behind_a_constant_guard_nothing_can_fail(guard: str) -> None:
 
 
 @pytest.mark.parametrize("part", FAILING)
+@pytest.mark.thorough
 def test_what_can_only_fail_is_refused_where_it_is_evaluated(part: str) -> None:
     """It is an error where the formula surely comes to it, and a warning where that depends on the data."""
     for formula in (part, f"1 + {part}", f"{part} if TEN > ZERO else 7", f"({part} if MODE == 'strict' else 8) or 1"):

@@ -54,6 +54,7 @@ def exact(node: ast.expr, n: int, m: int) -> Any:
 
 
 @pytest.mark.parametrize("side", SIDES)
+@pytest.mark.thorough
 def test_what_is_not_warned_of_is_exact_enough(side: str) -> None:
     """For every pair of small counts; a formula whose floats say another thing than its numbers has the warning."""
     formulas = [f"{side} == {literal}" for literal in LITERALS]

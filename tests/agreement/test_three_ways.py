@@ -241,6 +241,7 @@ def test_random_formulas(kind: str, share: float, least: int) -> None:
     assert tried["refused"] or kind != "failing"
 
 
+@pytest.mark.thorough
 def test_random_formulas_for_each_review() -> None:
     """Each formula is summed up, or its extreme taken, over the reviews that match conditions and filters.
 
@@ -290,6 +291,7 @@ _FORMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_the_first_fault_is_reported() -> None:
     """Of operands that fail in different ways the one that Python comes to first, whichever they are."""
     formulas = [form.format(*faults) for form in _FORMS for faults in permutations(_FAULTS, form.count("{}"))]
@@ -369,6 +371,7 @@ _NESTING_FORMS = [
 
 
 @pytest.mark.parametrize("form", _NESTING_FORMS)
+@pytest.mark.thorough
 def test_an_operand_of_more_than_ten_brackets_is_a_part(form: str) -> None:
     """The last formula without a part has exactly ten in the operand of `max`, and the first with one has the part's brackets.
 

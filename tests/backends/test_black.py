@@ -26,11 +26,13 @@ def assert_parts_unchanged(source: str) -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+@pytest.mark.thorough
 def test_a_committed_module(path: Path) -> None:
     assert_black_unchanged(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+@pytest.mark.thorough
 def test_the_module_of_a_case(path: Path, tmp_path: Path) -> None:
     (tmp_path / "seed.json").write_text(blocks_of(path)[0].body, encoding="utf-8")
     assert_parts_unchanged(compile_seed(tmp_path / "seed.json"))
@@ -49,5 +51,6 @@ def test_a_module_with_no_line_to_split() -> None:
 
 @given(seeds())
 @settings(max_examples=8)
+@pytest.mark.thorough
 def test_the_module_of_any_seed(seed: Any) -> None:
     assert_parts_unchanged(compile_seed(seed))

@@ -116,6 +116,7 @@ def test_the_policy_is_beside_its_steps() -> None:
     "sentence",
     ['"""\nimport os\n"""', "# type: ignore", "x\u2028import os", "{{ 7 }} {% raw %}", "\\", "'" * 3, "a" * 900],
 )
+@pytest.mark.thorough
 def test_a_sentence_of_the_policy_is_only_a_comment(sentence: str) -> None:
     seed = tiny_seed()
     plain = compile_seed(seed)

@@ -336,6 +336,7 @@ print(json.dumps({"modules": modules, "new": sorted(set(sys.modules) - before)})
 
 
 @pytest.mark.parametrize("name", [*TASK_MODULES, *OWN_SEEDS])
+@pytest.mark.thorough
 def test_a_module_stands_alone_and_offers_what_it_promises(name: str, imported: dict[str, dict[str, Any]]) -> None:
     """It imports with the standard library alone, without a warning, and has every name of the interface."""
     module = imported[name]
@@ -381,6 +382,7 @@ def pyright(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_type_checkers_find_nothing(checker: str, request: pytest.FixtureRequest) -> None:
     """Strict modes report neither an error nor a needless directive."""
     assert request.getfixturevalue(checker) == []

@@ -111,6 +111,7 @@ def assert_foreign(module: str, dialect: Dialect = SEEDS) -> None:
 
 
 @pytest.mark.parametrize("module", FOREIGN_MODULES, ids=lambda module: module.rstrip().splitlines()[-1].strip())
+@pytest.mark.thorough
 def test_a_module_with_one_foreign_statement_is_refused(module: str) -> None:
     assert_foreign(module)
 
@@ -167,6 +168,7 @@ def test_parts_that_are_compared_are_the_whole(task: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("place", [1, 3, -2])
 @pytest.mark.parametrize("text", ['"""', "x = (", "if True:", "@property", "x = 1 \\", '"""text"""', "0"], ids=repr)
+@pytest.mark.thorough
 def test_a_bare_module_is_whole_in_each_part(text: str, place: int) -> None:
     parts = HONEST.split("\n\n\n")
     assert verify(HONEST, HONEST) is None
@@ -277,6 +279,7 @@ def careless(quote: str) -> Any:
 
 
 @pytest.mark.parametrize(("quote", "canaries"), [("'", ["single", "key"]), ('"', ["double"])])
+@pytest.mark.thorough
 def test_literals_printed_carelessly_are_refused(quote: str, canaries: list[str], broken: pytest.MonkeyPatch) -> None:
     payloads = [entry for entry in FINE if entry.canary in canaries]
     assert payloads

@@ -115,6 +115,7 @@ FOREIGN_MODULES = [
 
 
 @pytest.mark.parametrize("module", FOREIGN_MODULES, ids=range(len(FOREIGN_MODULES)))
+@pytest.mark.thorough
 def test_a_module_with_one_foreign_statement_is_refused(module: str) -> None:
     assert_foreign(module, REQUESTS)
 
@@ -226,6 +227,7 @@ LITERALS = ("gold", "path", "value", "pattern", "topic", "friend")
 
 @pytest.mark.parametrize("quote", ["'", '"'])
 @pytest.mark.parametrize("place", LITERALS)
+@pytest.mark.thorough
 def test_literals_printed_carelessly_are_refused(place: str, quote: str, broken: pytest.MonkeyPatch) -> None:
     """A text that leaves its quotes to open a file is refused in every place; one that stays inside is a text."""
     payload = f"tea{quote} % open({quote}canary{quote}) or {quote}tea"
@@ -254,6 +256,7 @@ HARMFUL = {
 
 
 @pytest.mark.parametrize("place", IN_COMMENTS)
+@pytest.mark.thorough
 def test_raw_descriptions_never_become_code(place: str, broken: pytest.MonkeyPatch) -> None:
     """Printed as they are, texts in docstrings and comments are refused, or nothing but comments that can be seen."""
     honest = {name: code_alone(compile_request(**{place: text})) for name, text in TEXTS.items()}
@@ -284,6 +287,7 @@ ASPECTS = (
 
 
 @pytest.mark.parametrize("aspect", ASPECTS)
+@pytest.mark.thorough
 def test_an_aspect_is_a_literal(aspect: str, broken: pytest.MonkeyPatch) -> None:
     """Also if it is not made a plain word first."""
     assert value_of(compile_request(aspect=aspect)) == 1

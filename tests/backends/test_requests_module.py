@@ -153,6 +153,7 @@ def businesses() -> st.SearchStrategy[Any]:
 
 @settings(max_examples=settings.default.max_examples // 2)  # type: ignore[union-attr]
 @given(st.lists(structures(), min_size=1, max_size=4), st.data())
+@pytest.mark.thorough
 def test_random_requests_agree_with_the_reference(trees: list[Any], data: st.DataObject) -> None:
     requests = load_requests([request(number, tree) for number, tree in enumerate(trees, 1)])
     module = load_module(requests)
@@ -209,6 +210,7 @@ def test_comments_are_sentences(evidence: dict[str, Any], text: str) -> None:
     assert "\n\nrequests: 2 requests\n" in pipeline.compile(load_requests([one, {**one, "id": "R02"}]), formatted=False)
 
 
+@pytest.mark.thorough
 def test_module_is_typed_and_stands_alone(tmp_path: Path) -> None:
     module = shutil.copy(ROOT / "generated" / "requests_module.py", tmp_path)  # which is current: test_determinism
     for arguments in (
@@ -232,6 +234,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.thorough
 def test_texts_stay_texts(text: str) -> None:
     value = leaf(text, kind="item_meta", path=["attributes", text], contains=text)
     friends = {"friends": [text], "hops": 1}

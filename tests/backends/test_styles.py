@@ -40,6 +40,7 @@ def set_styles(monkeypatch: pytest.MonkeyPatch, *styles: str) -> None:
     monkeypatch.setattr(identity, "STYLES", styles)
 
 
+@pytest.mark.thorough
 def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled again, checked and run, in a release with a newer style; `--style` changes it, and back."""
     before = module.read_bytes()
@@ -57,6 +58,7 @@ def test_a_module_keeps_its_style_until_another_is_asked_for(module: Path, monke
     assert (run_compile("--style", "2027-01").exit_code, read_style(module)) == (0, "2027-01")
 
 
+@pytest.mark.thorough
 def test_the_tests_of_a_module_keep_their_style_too(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tests = module.parent / "tests" / "test_tiny_1.py"
     beside = ("--tests", str(tests.parent))

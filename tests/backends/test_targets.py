@@ -57,6 +57,7 @@ FOREIGN_FILES = {
 
 
 @pytest.mark.parametrize("content", FOREIGN_FILES.values(), ids=FOREIGN_FILES)
+@pytest.mark.thorough
 def test_a_file_that_is_no_generated_module_is_left_alone(folder: Path, target: Path, content: str) -> None:
     """Exit status 2, what is there and what to do; --check says that it is not current; --force insists."""
     target.write_text(content)
@@ -91,6 +92,7 @@ def test_a_module_is_written_again(folder: Path, target: Path) -> None:
     assert "from ../moved.json" in target.read_text()
 
 
+@pytest.mark.thorough
 def test_a_module_of_another_seed_is_left_alone(folder: Path, target: Path) -> None:
     """The other seed is another task, or a task of the same name in another file that still exists."""
     assert compile_in(folder, "seed.json").status == 0
@@ -134,6 +136,7 @@ def test_modules_of_other_kinds_are_other_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("leads_to", ["elsewhere.py", "nothing.py", "generated"])
+@pytest.mark.thorough
 def test_a_link_is_not_written_through(folder: Path, target: Path, leads_to: str) -> None:
     """The link stays, and --force replaces the link itself."""
     elsewhere = folder / "elsewhere.py"

@@ -483,6 +483,7 @@ def test_version_names_the_release() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("evaluate", "--rows", "rows.jsonl"), ("compile", "--stdout")])
+@pytest.mark.thorough
 def test_output_is_utf8_whatever_the_terminal_says(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Results, modules and messages are the same bytes in a terminal of another encoding."""
     write_lines(tmp_path / "rows.jsonl", tiny_rows("café", tiny_row("ß", "übel")), tiny_rows("ø", tiny_row("r")))

@@ -146,6 +146,7 @@ def test_a_folder_and_an_empty_file(folder: Path, tmp_path: Path) -> None:
     assert (done.status, "0 lines: 0 restaurants" in done.err) == (0, True)
 
 
+@pytest.mark.thorough
 def test_tables_of_another_kind_are_named(folder: Path, tmp_path: Path) -> None:
     """One sentence, not one for each column that is missing."""
     pytest.importorskip("duckdb")
@@ -391,6 +392,7 @@ OUTPUTS = {
 
 
 @pytest.mark.parametrize("line", OUTPUTS)
+@pytest.mark.thorough
 def test_an_output_file_is_named_for_its_format(folder: Path, tmp_path: Path, line: str) -> None:
     """Another suffix is refused before anything is read, asked or written; with `.gz` the file is compressed."""
     suffixes, accepted = OUTPUTS[line]
@@ -408,6 +410,7 @@ def test_an_output_file_is_named_for_its_format(folder: Path, tmp_path: Path, li
         assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_name_of_a_file_chooses_its_format(folder: Path, tmp_path: Path) -> None:
     """Results without a suffix, or with a number for one, are JSON Lines; --format decides for any name."""
     for line, suffix, beginning in (

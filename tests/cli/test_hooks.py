@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+@pytest.mark.thorough
 def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
     """Each has a pattern that selects the seed, and nothing that it does not understand."""
     hooks = read_hooks(configuration)
@@ -62,6 +63,7 @@ def test_hooks_pass_what_is_current(configuration: Path, folder: Path) -> None:
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 @pytest.mark.parametrize("edited", ["generated/tiny_1.py", "generated/tests/test_tiny_1.py", "elsewhere/module.py"])
+@pytest.mark.thorough
 def test_an_edited_module_alone_is_refused(configuration: Path, edited: str, folder: Path) -> None:
     """If the seed is not staged: the module in whatever folder, and its tests; the line says how to write the file again."""
     path = folder / edited

@@ -14,6 +14,7 @@ def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.thorough
 def test_a_new_project_passes_its_own_checks(tmp_path: Path) -> None:
     """Its seed has no problem, its module is current, its tests pass, and the commands of its README give a verdict and why."""
     assert formulaseed("init", tmp_path).status == 0
@@ -54,6 +55,7 @@ def test_an_example_comes_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("init", ".", "--example", "formulas"), ("demo", "formulas", "--out", ".")])
+@pytest.mark.thorough
 def test_the_database_of_formulas_comes_along(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """The bytes of the database are those of the example, and the first command of the page of references reads it."""
     assert formulaseed(*arguments, cwd=tmp_path).status == 0

@@ -143,6 +143,7 @@ FILES = [
 
 
 @pytest.mark.parametrize("arguments", dict.fromkeys(every_command()), ids=" ".join)
+@pytest.mark.thorough
 def test_nothing_that_is_printed_for_people_reaches_the_terminal_as_an_order(
     folder: Path, arguments: tuple[str, ...]
 ) -> None:

@@ -49,8 +49,9 @@ def apply_change(change: Any, old: Any, new: Any, parameters: tuple[Any, Any]) -
     return line, parameters[0]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(LINES, LINES, SETTINGS, SETTINGS)
+@pytest.mark.thorough
 def test_each_change_alone_does_what_it_says(old: Any, new: Any, before: Any, after: Any) -> None:
     """And all of them together lead from the old input to the new one."""
     verdicts = evaluate(old, before), evaluate(new, after)

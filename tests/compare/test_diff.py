@@ -87,6 +87,7 @@ def test_a_changed_constant_is_found(data: st.DataObject) -> None:
     assert {change[0] for change in others} <= {"outputs"}
 
 
+@pytest.mark.thorough
 def test_renamed_steps_are_recognised() -> None:
     """Each step with another name is renamed, not removed and added; those that use it are as they were."""
     text = G1A.read_text(encoding="utf-8")
@@ -364,6 +365,7 @@ CONTEXTS = EXAMPLES / "contexts.jsonl"
 RECORDED = ("--extractor", "recorded", "--extractions", EXAMPLES / "extractions-g1a_v2.jsonl")
 
 
+@pytest.mark.thorough
 def test_seeds_that_ask_different_questions_have_rows_of_their_own(tmp_path: Path) -> None:
     """With the same rows for both the result is the same; what was extracted for each is compared, too."""
     new = write_json(tmp_path / "new.json", change_threshold())

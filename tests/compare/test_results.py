@@ -47,6 +47,7 @@ RESULTS = st.dictionaries(st.sampled_from("abcdef"), VALUES, min_size=1)
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(RESULTS, RESULTS)
+@pytest.mark.thorough
 def test_lines_are_compared_by_their_key(tmp_path: Path, old: Any, new: Any) -> None:
     """The matrix, the changed outputs, and the restaurants of one file only, whatever the order of lines."""
     paths = write_table(tmp_path / "old.parquet", old), write_table(tmp_path / "new.parquet", new)
@@ -93,6 +94,7 @@ def paths(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(("old", "new"), [(0, 4), (1, 5), (2, 6), (3, 7), (0, 7), (2, 5)])
+@pytest.mark.thorough
 def test_results_of_every_command(paths: list[Path], old: int, new: int) -> None:
     """Also where the two come from different commands, and in different formats."""
     done = run(paths[old], paths[new], "--key", "business_id")

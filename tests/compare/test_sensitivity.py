@@ -181,6 +181,7 @@ def build_table_seed(base: float = 2.0, key: float = 0.5, least: float = 4.0) ->
     return seed
 
 
+@pytest.mark.thorough
 def test_flips_are_those_of_the_edited_seed() -> None:
     """For a threshold, a base and the entry of a table: the same edit, done by hand and evaluated."""
     lines = build_good_rows((1, 0), (2, 1), (1, 2), (2, 1), (3, 0), (0, 2), (2, 2))

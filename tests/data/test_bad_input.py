@@ -98,6 +98,7 @@ def test_an_unreadable_seed_is_status_2(tmp_path: Path) -> None:
         assert f"cannot read {tmp_path}: Is a directory" in done.err
 
 
+@pytest.mark.thorough
 def test_filters_that_use_one_another_have_a_limit() -> None:
     """At the limit the checker, the module and the reference agree; one more filter is an error."""
 

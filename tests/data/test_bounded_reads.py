@@ -43,6 +43,7 @@ def pipe(tmp_path: Path) -> Path:
         ("validate", REQUESTS, "--restaurants", "/dev/zero"), ("evaluate", G1A, "--rows", "-"),
     ],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_a_line_without_an_end_ends_the_file(arguments: tuple[object, ...]) -> None:
     is_stdin = arguments[-1] == "-"
     done = run_bounded(*arguments, redirect="< /dev/zero" if is_stdin else "")
@@ -51,6 +52,7 @@ def test_a_line_without_an_end_ends_the_file(arguments: tuple[object, ...]) -> N
     assert done.err.endswith(f"formulaseed: cannot read {name}: line 1 is longer than 64 MiB\n")
 
 
+@pytest.mark.thorough
 def test_a_compressed_line_is_bounded_as_it_is_decompressed(tmp_path: Path) -> None:
     """Two megabytes of two gigabytes: the lines before are evaluated."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())

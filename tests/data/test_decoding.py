@@ -117,6 +117,7 @@ def test_a_number_has_the_same_bits(number: object) -> None:
 
 
 @pytest.mark.parametrize("place", ['{"a": %s}', '{"a": [{"b": %s}], "c": ":"}', '{"a": %s, "a": 1}'])
+@pytest.mark.thorough
 def test_deep_nesting_has_the_value_or_the_error_of_the_strict_reader(place: str) -> None:
     """At depths that any decoder reads, that none does, and that depend on the decoder's own calls."""
     for depth in (*range(1, 1000, 100), *range(880, 1000), 5000):

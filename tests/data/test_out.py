@@ -66,6 +66,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.communicate()
 
 
+@pytest.mark.thorough
 def test_a_killed_command_leaves_the_old_results(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text("old\n")
     process, _ = start_writing(tmp_path)

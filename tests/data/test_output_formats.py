@@ -217,6 +217,7 @@ def test_results_are_sorted_by_an_output(name: str, folder: Path) -> None:
     [("r.csv", b'"business_id","name"'), ("r.csv.gz", b'"business_id","name"'), ("r.jsonl", b'{"business_id"'),
      ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r.csv.1", b'{"business_id"')],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_the_suffix_selects_the_format(name: str, start: bytes, folder: Path) -> None:
     """Without a known suffix it is JSON Lines; `--format` takes precedence."""
     for options, beginning in (((), start), (("--format", "jsonl"), b'{"business_id"')):
@@ -347,6 +348,7 @@ def test_parquet_is_written_to_a_pipe_but_not_to_a_terminal(folder: Path) -> Non
     assert (screen, "--format parquet needs --out FILE.parquet" in err) == ("", True)
 
 
+@pytest.mark.thorough
 def test_without_pyarrow_the_command_names_the_extra(folder: Path) -> None:
     """Before anything is read or written."""
     (folder / "pyarrow.py").write_text("raise ImportError('not here')")

@@ -25,6 +25,7 @@ def common_provenance(lines: list[dict[str, Any]]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("version", "expected"), [({}, None), ({"version": "2.1 β"}, "2.1 β"), ({"version": ""}, None)]
 )
+@pytest.mark.thorough
 def test_a_seed_and_its_module_have_the_same_provenance(
     version: dict[str, str], expected: str | None, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_module_refuses_values_that_are_no_object(value: Any) -> None:
 
 
 @pytest.mark.parametrize("key", [1, None, ("work_friendly",), 2.5])
+@pytest.mark.thorough
 def test_keys_that_no_json_has_are_refused(key: Any) -> None:
     """Python's objects may have them: in rows, parameters and restaurants."""
     row = {**ROW, "extraction": {**without(VALUES, "work_friendly"), key: True}}
@@ -219,6 +220,7 @@ def test_strict_refuses_unknown_keys_of_extraction_and_meta() -> None:
         EVALUATOR.evaluate([row], CONTEXT)
 
 
+@pytest.mark.thorough
 def test_strict_as_a_command(tmp_path: Path) -> None:
     """With a seed and with a module; the project's examples have no unknown key."""
     seed = write_json(tmp_path / "seed.json", SEED)

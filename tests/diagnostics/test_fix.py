@@ -59,6 +59,7 @@ MISSPELT = [
 
 
 @pytest.mark.parametrize(("written", "misspelt"), MISSPELT)
+@pytest.mark.thorough
 def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
     text = G1A.read_text(encoding="utf-8")
     place = re.search(r"\s+".join(map(re.escape, written.split())), text)
@@ -68,6 +69,7 @@ def test_misspelt_names_are_fixed(written: str, misspelt: str) -> None:
 
 
 @pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
 def test_steps_out_of_order_are_fixed(path: Path) -> None:
     """The fixed seed has the same steps, none of them too early, each as it was written."""
     seed = json.loads(path.read_text(encoding="utf-8"))
@@ -216,6 +218,7 @@ def plant_mistake(text: str, chosen: random.Random) -> tuple[str, str, str]:
 
 @settings(max_examples=40)
 @given(st.sampled_from(SEEDS_V2), st.randoms(use_true_random=False))
+@pytest.mark.thorough
 def test_a_fix_gives_the_seed_that_was_there_or_leaves_it(path: Path, chosen: random.Random) -> None:
     """After one mistake, the fixed seed is the sound one, or still has the mistake.
 

@@ -48,6 +48,7 @@ def find_problems(before: list[Diagnostic], followed: Diagnostic, after: list[Di
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*/*.md")), ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.thorough
 def test_every_replacement(path: Path, tmp_path: Path) -> None:
     blocks = blocks_of(path)
     file = FILES[blocks[0].kind]
@@ -114,6 +115,7 @@ PLACES_BY_CODE = {
 
 
 @pytest.mark.parametrize(("code", "form"), [(code, form) for code, forms in PLACES_BY_CODE.items() for form in forms])
+@pytest.mark.thorough
 def test_the_replacement_fits_in_every_place_of_a_formula(code: str, form: str) -> None:
     for operand in OPERANDS[code]:
         step = {"name": "X", "op": "expr", "expr": form.format(operand)}

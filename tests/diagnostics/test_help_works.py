@@ -207,6 +207,7 @@ STEPS = [{"name": name, "op": "count"} for name in ("N_MILD", "N_SEVERE", "TOTAL
 
 
 @pytest.mark.parametrize("word", sorted(list_foreign_operations()))
+@pytest.mark.thorough
 def test_an_operation_from_elsewhere(word: str) -> None:
     """The help shows whole steps without errors, or says that there is nothing similar."""
     (help,) = helps({"op": word, "expr": "N"}, "FS504", *STEPS)

@@ -157,6 +157,7 @@ def test_hostile_seeds_are_refused(watched: Watched) -> None:
         assert watched.time_of(name) < SECONDS, name
 
 
+@pytest.mark.thorough
 def test_a_dictionary_is_refused_like_a_file() -> None:
     refused = [CORPUS[name] for name in REFUSED if CORPUS[name].seed is not None]
     sample = [entry for entry in refused if len(entry.data) < 10_000][::10]
@@ -175,6 +176,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize("formula", NESTED.values(), ids=NESTED)
+@pytest.mark.thorough
 def test_no_formula_nests_deeper_than_python_reads(formula: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of long formulas are computed first; without that the compiler reports FS104, not a bug."""
     steps = [{"name": "C0", "op": "count"}]

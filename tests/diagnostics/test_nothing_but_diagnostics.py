@@ -134,6 +134,7 @@ def test_deep_and_long_formulas(before: str, middle: str, after: str, times: int
         assert_only_diagnostics(seed_with(PLACES[place](text)))
 
 
+@pytest.mark.thorough
 def test_formulas_at_their_limits() -> None:
     """Random formulas of the greatest length, with all parts of the language."""
     names = ("N", "1", "2.5", "context.price", "param.P", "(N or 1)", "(1 if N > 1 else N)", "log(N + 1)", "-N", "'a'")

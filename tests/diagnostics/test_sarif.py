@@ -83,6 +83,7 @@ def test_the_schema_is_the_published_one() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.thorough
 def test_every_kind_of_problem(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each bad case gives a valid log, whose regions have the text of the diagnostics' spans."""
     monkeypatch.chdir(tmp_path)
@@ -213,6 +214,7 @@ def test_only_safe_suggestions_are_fixes() -> None:
     assert (replacement["insertedContent"], region["startColumn"], region["endColumn"]) == ({"text": '"b"'}, 2, 5)
 
 
+@pytest.mark.thorough
 def test_the_command_prints_one_run_for_all_files(tmp_path: Path) -> None:
     """Several files give one log, the same each time; the exit status is that of check."""
     write_json(tmp_path / "a.json", small_seed(output=["N", "NOPE"]))

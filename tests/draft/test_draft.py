@@ -33,6 +33,7 @@ needs("anthropic", "llm")
 # --- replay
 
 
+@pytest.mark.thorough
 def test_a_replay_gives_a_seed_that_computes_what_the_specification_s_does(replayed: Path) -> None:
     """Every step of SPEC's own seed has the same value in the drafted one, on every row at hand."""
     real = TASKS.parents[1] / "shared" / "data" / "g1a" / "rows.jsonl"
@@ -142,6 +143,7 @@ def test_one_round_fixes(
     assert step_of(seed, name) in values["steps"]
 
 
+@pytest.mark.thorough
 def test_a_model_that_never_fixes_it(drafting: Drafting) -> None:
     names = ("TRUST_RAW", "MILD_WEIGHT", "RAW_RISK")
     worse = repair(*(step_of(change_seed(name, expr="NOTHING"), name) for name in names))
@@ -275,6 +277,7 @@ def test_what_was_discarded_was_billed(drafting: Drafting) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"step": 3}', b"\xff", b"[]", b'{"a": 1'])
+@pytest.mark.thorough
 def test_a_damaged_file_of_a_transcript_is_asked_for_again(damage: bytes, drafting: Drafting, replayed: Path) -> None:
     """Only that one, where the answers after it fit the new one; its cost is unknown, and that is said."""
     shutil.copytree(replayed / "t", drafting.transcript)

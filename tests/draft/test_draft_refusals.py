@@ -54,6 +54,7 @@ def test_a_text_that_says_nothing_or_too_much_is_refused(text: bytes, drafting: 
     assert (drafting.server.messages, [*drafting.folder.iterdir()]) == ([], [task])
 
 
+@pytest.mark.thorough
 def test_a_text_of_200_kilobytes_is_drafted(drafting: Drafting) -> None:
     """Every sentence goes to the model with its number, and the report counts those that came to nothing."""
     task = drafting.change_task("", "")

@@ -132,6 +132,7 @@ def test_no_step_goes_without_the_reason(names: set[str]) -> None:
 needs("anthropic", "llm")
 
 
+@pytest.mark.thorough
 def test_a_gutted_seed_is_refused_and_the_next_prompt_says_why(drafting: Drafting) -> None:
     """The honest repair is accepted, and the report has both with their diffs."""
     drafting.run(CONDITIONS, GRAPH, BROKEN_SEED, GUTTED, repair(step())).expect(

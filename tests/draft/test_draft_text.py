@@ -138,6 +138,7 @@ def test_no_word_of_a_task_is_lost(path: Path) -> None:
 
 
 @pytest.mark.parametrize("piece", ["- ", "| -", "e.g. A", "#", "a.   ", "* ", "x. ", "1. ", "``` ", "`(*", "|", "**"])
+@pytest.mark.thorough
 def test_long_texts_take_no_time(piece: str) -> None:
     assert split((piece * 200_000)[:400_000] + " x y z").sentences
 
@@ -206,6 +207,7 @@ def test_a_damaged_record_is_reported(key: str) -> None:
 
 @pytest.mark.parametrize("tokens", [-1, -999_999_999_999, 10**9 + 1, 10**30, 1.5, 1e999, True, "5", None])
 @pytest.mark.parametrize("name", ["input", "cache_write", "cache_read", "output"])
+@pytest.mark.thorough
 def test_a_usage_that_no_answer_has_is_refused_wherever_it_is_read(name: str, tokens: object, tmp_path: Path) -> None:
     """In a transcript, of an answer and of a discarded one, and in an exported answer of a store."""
     record = json.loads((RECORDED / "02-graph.json").read_text())

@@ -70,6 +70,7 @@ def _values(schema: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("schema", "answer"), [*zip(SCHEMAS.values(), (CONDITIONS, GRAPH, BAD_SEED, REPAIR), strict=True)], ids=SCHEMAS
 )
+@pytest.mark.thorough
 def test_an_answer_is_checked_against_its_schema(schema: dict[str, Any], answer: dict[str, Any]) -> None:
     assert wire.read_answer(json.dumps(answer), schema) == answer
     count = len(list(places(answer)))
@@ -144,6 +145,7 @@ def test_a_draft_becomes_the_seed_of_the_specification() -> None:
 
 
 @pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
 def test_answers_can_express_every_seed_of_the_project(path: Path) -> None:
     task_seed = json.loads(path.read_text(encoding="utf-8"))
     task_seed.pop("properties", None)
@@ -277,6 +279,7 @@ ANY_ANSWERS = st.fixed_dictionaries({name: answers(schema, schema["$defs"]) for 
 
 
 @given(ANY_ANSWERS)
+@pytest.mark.thorough
 def test_any_answers_end_in_a_seed_or_in_diagnostics(drawn: dict[str, Any]) -> None:
     """Any answers of the schemas are converted, checked, fixed, traced and reported; a seed without errors compiles."""
     for name, schema in SCHEMAS.items():

@@ -190,6 +190,7 @@ def errors(text: str) -> set[str]:
 
 
 @given(st.data(), st.sampled_from([EVERY, V1]), st.booleans())
+@pytest.mark.thorough
 def test_every_completion_has_a_meaning_where_it_is_offered(data: st.DataObject, text: str, is_cut: bool) -> None:
     """Anywhere in a string, with and without what is behind the place: no name that is inserted is unknown or misplaced there."""
     assert errors(text) == set()
@@ -224,6 +225,7 @@ def test_every_completion_has_a_meaning_where_it_is_offered(data: st.DataObject,
         ("USEFUL", "1 + |", "meta.useful context.stars N", "extraction.mood meta.date LAST"),
     ],
 )
+@pytest.mark.thorough
 def test_completions_are_those_that_the_checker_accepts(key: str, formula: str, offered: str, refused: str) -> None:
     """Names by their place and the type that is needed; the place is `|`."""
     names = completions(*with_formula(key, formula))
@@ -234,6 +236,7 @@ def test_completions_are_those_that_the_checker_accepts(key: str, formula: str, 
 @pytest.mark.parametrize(
     "rules", ['[{"when": "N |"}]', '[{"when": "N > |", "then": 1}]', '[{"when": "|"}, {"els": 2}]']
 )
+@pytest.mark.thorough
 def test_a_case_that_is_not_finished(rules: str) -> None:
     """Without its `else`, with a wrong key: no per-review name is offered, and steps and functions where they fit."""
     seed = json.loads(EVERY)
@@ -261,6 +264,7 @@ def test_a_word_is_replaced_with_its_sign() -> None:
 
 
 @pytest.mark.parametrize("written", [r"caf\u00e9", r"caf\u00e9N", r"a\nN"])
+@pytest.mark.thorough
 def test_a_place_in_or_behind_an_escape_ends_no_session(written: str) -> None:
     """Wherever the cursor is: inside the escape, behind it, and in the word that follows."""
     text = EVERY.replace('"expr": "', f'"expr": "{written} + ', 1)
@@ -328,6 +332,7 @@ async def eventually(condition: Any) -> None:
     raise AssertionError("it did not happen")
 
 
+@pytest.mark.thorough
 def test_an_editor_session(tmp_path: Path) -> None:
     """Open, read problems and a hint, fix one, complete, go to a definition, rename, format, close: by a real client."""
     asyncio.run(_run_session((tmp_path / "seed.json").as_uri()))

@@ -40,6 +40,7 @@ def additions(name: str) -> list[Change]:
 
 
 @pytest.mark.parametrize("name", LINES)
+@pytest.mark.thorough
 def test_all_of_an_added_review_that_decides_is_named(name: str) -> None:
     """A field that a sentence does not name can have any other value, and the verdict is the same."""
     line, unnamed = LINES[name], {"funny": 99, "cool": 99, "month": None}

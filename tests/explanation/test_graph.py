@@ -34,6 +34,7 @@ def edges_by_name(graph: Graph) -> set[tuple[str, str]]:
 
 @settings(max_examples=15)
 @given(seeds())
+@pytest.mark.thorough
 def test_it_has_every_step_and_what_it_uses(seed: dict[str, Any]) -> None:
     """Each step is a node, each input in use one more, and edges lead forwards from all that a step mentions."""
     program = library.load_seed(seed).program

@@ -49,6 +49,7 @@ def test_the_base_is_the_score_without_the_parts(name: str) -> None:
 
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
 @given(data=st.data())
+@pytest.mark.thorough
 def test_the_parts_add_up_for_any_rows(task: str, data: st.DataObject) -> None:
     """Random rows of policies whose scores divide, multiply, round and take logarithms; the value is the reference's."""
     seed = load_seed(TASKS / task / "seed.json")

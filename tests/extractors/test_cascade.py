@@ -113,6 +113,7 @@ def test_only_what_can_be_learned_is_predicted(share: float) -> None:
         assert sum(given[name] == said[name] for given, said in predicted) >= 0.9 * len(predicted)
 
 
+@pytest.mark.thorough
 def test_a_target_that_cannot_be_reached_asks_for_all_and_says_so() -> None:
     """Answers by lot: every review is asked about once; a string field cannot be predicted either."""
     made, asked = cascade(by_lot, sample=100)
@@ -125,6 +126,7 @@ def test_a_target_that_cannot_be_reached_asks_for_all_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("most", [150, 400])
+@pytest.mark.thorough
 def test_a_model_that_stops(most: int) -> None:
     """In the first sample or later: what was answered is there, no review is made up, and nothing more is asked."""
     made, asked = cascade(by_lot, most=most)
@@ -142,6 +144,7 @@ def test_the_bound_is_exact() -> None:
     assert binomial_lower_bound(0, 10, 0.05) == 0.0
 
 
+@pytest.mark.thorough
 def test_thresholds_hold_as_often_as_they_say() -> None:
     """Of many samples whose confidence is worth nothing, just under the target, few have a threshold."""
     random, found = Random(1), 0
@@ -158,6 +161,7 @@ def kitchen(tmp_path: Path) -> Iterator[tuple[Kitchen, Loopback]]:
         yield Kitchen(tmp_path, server).prepare(RESTAURANTS, staff_seed()), server
 
 
+@pytest.mark.thorough
 def test_run(kitchen: tuple[Kitchen, Loopback]) -> None:
     """Against the API: calls as the server counts them, provenance and counts in results; a rerun asks nothing."""
     given, server = kitchen

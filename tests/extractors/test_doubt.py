@@ -24,6 +24,7 @@ def write_contexts(folder: Path, texts: tuple[str, ...]) -> Path:
 
 
 @pytest.mark.parametrize("command", ["run", "extract"])
+@pytest.mark.thorough
 def test_words_that_nobody_chose_and_that_say_little_are_doubted(tmp_path: Path, command: str) -> None:
     """Status 3 and the first closing line, unless the lexical extractor was named, or there was nothing to extract."""
     contexts = write_contexts(tmp_path, TEXTS["silent"])

@@ -183,6 +183,7 @@ ROWS_COUNT = "`extracted` must be the number of rows, 2"
         ([review("r")], "`reviews` must be an object"),
     ],
 )
+@pytest.mark.thorough
 def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_path: Path) -> None:
     """A line whose counts are wrong, as after a row was deleted by hand, is refused with what is right."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
@@ -205,6 +206,7 @@ def test_counts_of_reviews_agree_with_the_rows(reviews: Any, reason: str, tmp_pa
         ("lexical", "`run` must be an object"),
     ],
 )
+@pytest.mark.thorough
 def test_provenance_of_rows_is_that_of_results(run: Any, expected: Any, tmp_path: Path) -> None:
     """Extractor, prompt, and whether an edited module filtered; the seed and its parameters are those of the evaluation."""
     seed = write_json(tmp_path / "seed.json", tiny_seed())
@@ -252,6 +254,7 @@ def extracted_restaurants(draw: st.DrawFn) -> tuple[FormulaSeed, list[Any], list
 
 @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]  # three modules for each
 @given(extracted_restaurants(), st.sampled_from(["fail", "skip"]), st.booleans())
+@pytest.mark.thorough
 def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> None:
     """For every seed: `evaluate` of what `extract` writes gives what `run` gives, but for restaurants without rows."""
     seed, lines, extractions, values = given
@@ -268,6 +271,7 @@ def test_evaluating_rows_is_running(given: Any, on_error: Any, trace: bool) -> N
 # --- from Python
 
 
+@pytest.mark.thorough
 def test_files_and_values_are_the_same(tmp_path: Path) -> None:
     """Paths, lists and iterables; a loaded seed, a path or a dictionary; the commands write what the functions return."""
     soups = Soups(tmp_path, [place("a", review("r"), review("s")), place("b")], known("a", "r", "s"))

@@ -49,6 +49,7 @@ def test_a_question_is_in_flight_once(tmp_path: Path) -> None:
         assert other.ledger.begin(call("k"), needed) > number
 
 
+@pytest.mark.thorough
 def test_what_an_owner_leaves_in_flight_is_lost_and_free(tmp_path: Path) -> None:
     """Where it ends in order, where its lease has run out, and where its process is gone."""
     path = tmp_path / "s.sqlite"

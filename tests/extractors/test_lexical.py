@@ -247,6 +247,7 @@ def write_walls(folder: Path, field: dict[str, Any]) -> tuple[Path, Path]:
     return write_json(folder / "seed.json", seed), write_lines(folder / "contexts.jsonl", context)
 
 
+@pytest.mark.thorough
 def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) -> None:
     """One line with the share, one that calls it a heuristic; a review that is not extracted is listed, status 3."""
     kind: dict[str, Any] = {"name": "kind", "type": "enum", "values": {"red": "Red ('red walls')", "blue": "Blue"}}
@@ -294,6 +295,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.thorough
 def test_a_megabyte_of_anything_is_answered(piece: str) -> None:
     """A hostile text of a megabyte gets a legal answer like its head alone, which is all that is read."""
     text = piece * (1_000_000 // len(piece))
@@ -324,6 +326,7 @@ def work(text: str) -> int:
 @pytest.mark.parametrize(
     "piece", ["i had hives ", "not ", "an ", pytest.param("meal $1 ", marks=pytest.mark.thorough), "only one ", "x, "]
 )
+@pytest.mark.thorough
 def test_the_work_is_linear_in_the_text(piece: str) -> None:
     """Twice the tokens, twice the work at most; ten thousand repeated ones stay under 250 lines of code each."""
     once, twice = (work((piece * 10_000)[:length]) for length in (5_000, 10_000))
@@ -350,6 +353,7 @@ def any_field(draw: st.DrawFn) -> AskedField:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(any_field(), min_size=1, max_size=4, unique_by=lambda field: field.name), TEXTS, st.integers(0, 5))
+@pytest.mark.thorough
 def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], text: str, stars: int) -> None:
     """Whatever the descriptions and the review say, what is spoken is legal for its field, and the rest is not made up."""
     extractor = LexicalExtractor(fields)
@@ -367,6 +371,7 @@ def test_any_field_and_text_give_legal_values_or_none(fields: list[AskedField], 
 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, TEXTS)
+@pytest.mark.thorough
 def test_the_same_text_gives_the_same_answer(before: str, text: str) -> None:
     """Nothing is remembered from one review to the next."""
     expected = LexicalExtractor(tuple(G1A.values())).find_spoken_values(text)

@@ -101,6 +101,7 @@ def run(kitchen: Kitchen, server: LocalServer, *options: object) -> Any:
 @pytest.mark.parametrize(
     "local", [(), (("output_config",),), (("output_config", "cache_control"), ANSWERS[1])], indirect=True
 )
+@pytest.mark.thorough
 def test_what_a_server_lacks_is_replaced_and_remembered(kitchen: Kitchen, local: LocalServer) -> None:
     """One refused call for each feature that it lacks, once; no key, no cost; the schema is in the prompt."""
     kitchen.prepare(restaurants(2, 3))
@@ -136,6 +137,7 @@ def test_without_batches_each_review_is_a_call(kitchen: Kitchen, local: LocalSer
     assert [path for path, _ in local.seen].count("/v1/messages/batches") == 1
 
 
+@pytest.mark.thorough
 def test_extract_cascade_and_an_estimate_work_too(kitchen: Kitchen, local: LocalServer) -> None:
     kitchen.prepare(restaurants(2, 3))
     assert "calls to make: 6" in run(kitchen, local, "--dry-run").expect(0).out

@@ -52,6 +52,7 @@ def test_a_dry_run_counts_calls_exactly_and_bounds_the_cost(kitchen: Kitchen, se
 
 @pytest.mark.parametrize("name", ["claude-haiku-5-5", pytest.param("claude-opus-5-5", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("minimum", [0, 1024])
+@pytest.mark.thorough
 def test_the_api_counts_a_sample_of_the_prompts(kitchen: Kitchen, server: Loopback, name: str, minimum: int) -> None:
     """Free of charge: the estimate holds, also for a model that thinks, and for one whose prefix is not cached."""
     faults = {"not_json": 0.05, "thinking": 0.5} if "opus" in name else {"not_json": 0.05}

@@ -163,6 +163,7 @@ def slowly_created(ask: Ask) -> Reply | None:
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", pytest.param("SIGINT", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_a_batch_is_created_once_wherever_its_creation_is_cut_off(tmp_path: Path, name: str) -> None:
     """Killed, the next run finds it among the batches of the API; any other signal waits for its id."""
     with loopback(Script(rule=slowly_created, works_on=True)) as server:
@@ -192,6 +193,7 @@ def together(kitchen: Kitchen, *options: object, count: int = 2) -> list[tuple[i
 @pytest.mark.parametrize(
     "options", [("--concurrency", 8), pytest.param(("--batch", "--poll", 0.1), marks=pytest.mark.thorough)]
 )
+@pytest.mark.thorough
 def test_two_processes_share_the_questions_of_a_store(tmp_path: Path, options: tuple[object, ...]) -> None:
     """Side by side from the store's first moment on: each question is paid once, by one of them."""
     with loopback(Script(delay=0.02, batch_seconds=0.5)) as server:

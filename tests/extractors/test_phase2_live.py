@@ -90,6 +90,7 @@ USELESS = {
 
 
 @pytest.mark.parametrize("fault", USELESS)
+@pytest.mark.thorough
 def test_an_answer_of_no_use_fails_its_review_and_is_remembered(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """It is asked for five times, then listed; later runs know it and do not pay again unless told to."""
     server.reset(rule=lambda ask: fault if "bad" in ask.text else None)
@@ -109,6 +110,7 @@ def test_an_answer_of_no_use_fails_its_review_and_is_remembered(kitchen: Kitchen
 
 @pytest.mark.parametrize("kind", ["integer", "number"])
 @pytest.mark.parametrize("digits", [310, 5000])
+@pytest.mark.thorough
 def test_an_integer_beyond_every_float_is_of_no_use(kitchen: Kitchen, server: Loopback, kind: str, digits: int) -> None:
     """From a model, from recorded extractions and after an import: one review fails, in words, and the others count."""
 
@@ -210,6 +212,7 @@ def test_the_first_call_goes_alone_and_the_others_find_its_prompt_cached(kitchen
 
 
 @pytest.mark.parametrize(("status", "calls"), [(401, 1), (402, 1), (403, 1), (404, 1), (400, 5)])
+@pytest.mark.thorough
 def test_what_fails_every_call_ends_the_asking(kitchen: Kitchen, server: Loopback, status: int, calls: int) -> None:
     """One clear line, no hail of calls; what is stored is still given out, and the exit status is 3."""
     known = restaurant("known", "an old soup")
@@ -388,6 +391,7 @@ def test_an_answer_that_is_no_message_fails_its_review(kitchen: Kitchen, server:
 
 
 @pytest.mark.parametrize("fault", DAMAGED)
+@pytest.mark.thorough
 def test_a_damaged_answer_is_asked_for_again(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """A 200 that is no message, five times at most, and again in the next run; each may have cost its bound."""
     server.reset(rule=lambda ask: fault if ("once" in ask.text and ask.attempt == 1) or "always" in ask.text else None)
@@ -402,6 +406,7 @@ def test_a_damaged_answer_is_asked_for_again(kitchen: Kitchen, server: Loopback,
 
 
 @pytest.mark.parametrize("fault", UNCOUNTED)
+@pytest.mark.thorough
 def test_an_answer_without_its_tokens_may_cost_its_bound(kitchen: Kitchen, server: Loopback, fault: str) -> None:
     """The answer is as good as any other; a limit of money holds all the same."""
     server.reset(rule=lambda ask: fault)
@@ -426,6 +431,7 @@ KINDS = {
 
 @pytest.mark.parametrize("options", [("--concurrency", 64), ("--batch", "--poll", 0.02)])
 @pytest.mark.parametrize("kind", [k if k == "answers" else pytest.param(k, marks=pytest.mark.thorough) for k in KINDS])
+@pytest.mark.thorough
 def test_reported_costs_are_the_billed_ones(kitchen: Kitchen, server: Loopback, kind: str, options: Any) -> None:
     """One attempt in seven fails: after one more run all is there, and what was paid is what the server has charged.
 

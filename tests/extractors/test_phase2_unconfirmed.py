@@ -138,6 +138,7 @@ def test_a_creation_that_is_always_cut_off_is_repeated_twice(kitchen: Kitchen, s
 
 
 @pytest.mark.parametrize("share", [0.3, 1.0, 1.5, 2.2, 3.5])
+@pytest.mark.thorough
 def test_unconfirmed_creations_count_against_the_limit(kitchen: Kitchen, server: Loopback, share: float) -> None:
     """Whatever the limit is, as a share of a batch's bound: all runs with it together cost no more."""
     most = share * bound_of(batch_calls())

@@ -241,6 +241,7 @@ NONE, SOUP = {"fields": {"mood": "none"}}, {"text": "soup", "fields": {"mood": "
         (b"{", "not JSON"),
     ],
 )
+@pytest.mark.thorough
 def test_an_example_that_the_fields_refuse_ends_the_run(
     kitchen: Kitchen, server: Loopback, line: object, reason: str
 ) -> None:

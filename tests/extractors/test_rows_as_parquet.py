@@ -23,6 +23,7 @@ PATHS = [
 @pytest.mark.parametrize(
     "options", [pytest.param((), marks=pytest.mark.thorough), ("--with-text",)], ids=["rows", "with text"]
 )
+@pytest.mark.thorough
 def test_parquet_is_read_as_json_lines(options: tuple[str, ...], tmp_path: Path) -> None:
     """`evaluate` with steps and evidence, `score` on either engine: the same bytes; `run --rows-out` writes the same rows."""
     made = {}

@@ -74,6 +74,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("statements", OTHERS.values(), ids=OTHERS)
+@pytest.mark.thorough
 def test_a_database_of_another_application_is_left_alone(tmp_path: Path, statements: str) -> None:
     """By every command that takes a store: exit status 2, one line, and not a byte of the folder changes."""
     needs("anthropic", "llm")
@@ -92,6 +93,7 @@ def test_a_database_of_another_application_is_left_alone(tmp_path: Path, stateme
 
 
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+@pytest.mark.thorough
 def test_stores_of_the_first_release_are_known_by_their_tables(tmp_path: Path, version: int) -> None:
     """They are read as they are, whatever their version, and marked and brought up to date when something is written."""
     path = first_release(tmp_path / "old.sqlite", version)
@@ -176,6 +178,7 @@ def test_a_dry_run_makes_no_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["run"], *READING, *WRITING], ids=" ".join)
+@pytest.mark.thorough
 def test_what_is_no_database_is_refused_in_words(tmp_path: Path, arguments: list[str]) -> None:
     """A text, a directory, a pipe: exit status 2 and one line; nothing is made or changed."""
     kitchen = Kitchen(tmp_path).prepare([])

@@ -51,6 +51,7 @@ def test_a_rule_is_learned_and_restaurants_differ() -> None:
         assert (one.n, one.restaurants) == (400, 20)
 
 
+@pytest.mark.thorough
 def test_the_order_of_the_answers_changes_nothing() -> None:
     texts = [answer.text for answer in recorded(made_restaurants(2, 5, seed=9))]
     given = ANSWERS[:200]
@@ -97,6 +98,7 @@ def test_a_missing_class_and_empty_texts() -> None:
     assert len(wordless.predict(["", "words"])) == 2
 
 
+@pytest.mark.thorough
 def test_numbers() -> None:
     """One that words say is predicted; one that they do not say is its median, which is reported."""
     random = Random(5)
@@ -127,6 +129,7 @@ def folder(tmp_path: Path) -> Path:
 ARGUMENTS = ("seed.json", "--contexts", "contexts.jsonl", "--extractions", "answers.jsonl", "--extractor", "trained")
 
 
+@pytest.mark.thorough
 def test_run(folder: Path) -> None:
     """Recorded reviews are as recorded, the others predicted, and lines, rows and the closing lines count both."""
     done = command("run", *ARGUMENTS, "--rows-out", "rows.jsonl", cwd=folder).expect(
@@ -145,6 +148,7 @@ def test_run(folder: Path) -> None:
     assert list(from_python) == done.results
 
 
+@pytest.mark.thorough
 def test_answers_of_other_restaurants_teach_by_their_text(folder: Path) -> None:
     """Lines with a `text` are learned from though the contexts do not have their restaurants; without one nothing can be."""
     elsewhere = made_restaurants(10, 20, seed=4)
@@ -158,6 +162,7 @@ def test_answers_of_other_restaurants_teach_by_their_text(folder: Path) -> None:
     command("run", *ARGUMENTS, cwd=folder).expect(0, "trained: 0 reviews recorded, 400 predicted")
 
 
+@pytest.mark.thorough
 def test_less_confidence_is_left_out(folder: Path) -> None:
     """A review under --min-confidence fails by name, or is left out and counted; nothing else changes."""
     blank = {
@@ -213,6 +218,7 @@ def test_wrong_usage(folder: Path, options: tuple[str, ...], message: str) -> No
     assert (done.status, message in " ".join(done.err.split())) == (2, True), done.err
 
 
+@pytest.mark.thorough
 def test_without_the_extra(folder: Path) -> None:
     hidden = folder / "hidden"
     hidden.mkdir()

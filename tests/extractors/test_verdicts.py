@@ -48,6 +48,7 @@ def test_an_interval_of_a_share_contains_it(n: int, data: st.DataObject) -> None
 
 
 @given(st.lists(st.floats(0, 1e308), min_size=1, max_size=30))
+@pytest.mark.thorough
 def test_a_bootstrap_is_the_same_each_time(values: list[float]) -> None:
     """It lies between the smallest and the largest value; of equal values it is that value."""
     low, high = bootstrap_interval(values)
@@ -125,6 +126,7 @@ def test_a_side_without_outputs_fails_its_restaurant(folder: Path) -> None:
     assert "VERDICT  1      1  1.000     0.207  1.000" in found.out
 
 
+@pytest.mark.thorough
 def test_equal_sides_agree_and_the_lexical_ones_do_not() -> None:
     """Recorded extractions against themselves, and against the lexical extractor; twice the same bytes."""
     same = formulaseed(

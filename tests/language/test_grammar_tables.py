@@ -64,6 +64,7 @@ def by_tables(text: str, start: str) -> Any:
 
 
 @pytest.mark.parametrize("start", STARTS)
+@pytest.mark.thorough
 def test_formulas_are_read_as_lark_reads_them(start: str) -> None:
     """The same trees and places of a thousand texts; of wrong ones the same place, and the same that could be there."""
     assert [text for text in texts() if by_tables(text, start) != by_lark(text, start)] == []

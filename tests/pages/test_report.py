@@ -65,6 +65,7 @@ def test_a_page_needs_nothing_else_and_is_well_formed(page: Page) -> None:
         assert {control["id"] for control in (*checked.select("select"), *checked.select("input"))} == labels
 
 
+@pytest.mark.thorough
 def test_every_restaurant_is_there(page: Page) -> None:
     """Each has a line with its verdict and number, the highest number first, and its explanation in the data."""
     lines = restaurants()
@@ -86,6 +87,7 @@ def test_every_restaurant_is_there(page: Page) -> None:
     assert "14 restaurants, 0 failed" in page.text
 
 
+@pytest.mark.thorough
 def test_strings_of_data_are_text(tmp_path: Path) -> None:
     """Markup in names, ids, reviews and contexts is in no tag of the page, and in the data as it is."""
     lines = hostile_restaurants()

@@ -81,6 +81,7 @@ def backtracks(source: str, text: str) -> int:
 
 
 @pytest.mark.parametrize("pattern", [p for p in HONEST if p and "\\n" not in p])
+@pytest.mark.thorough
 def test_steps_grow_with_the_square_of_the_text_at_most(pattern: str) -> None:
     """On hostile texts made of the pattern's own words, twice the text takes four times the steps, and hardly more."""
     words = [word for word in re.split(r"[^A-Za-z0-9 ]+", pattern) if word] or ["a"]

@@ -34,6 +34,7 @@ def write_text(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["requests.jsonl", "requests.json"])
+@pytest.mark.thorough
 def test_requests_are_read_however_they_are_laid_out(layout: str, name: str, tmp_path: Path) -> None:
     """The same requests with the same hash, whatever the file is called; they compile and are validated."""
     path = write_text(tmp_path / name, LAYOUTS[layout])

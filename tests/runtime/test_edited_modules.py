@@ -72,6 +72,7 @@ def test_a_module_states_the_hash_of_its_other_lines() -> None:
 
 
 @pytest.mark.parametrize("name", EDITS)
+@pytest.mark.thorough
 def test_an_edited_module_is_refused_unless_allowed(name: str, folder: Path) -> None:
     """Status 2 and one line that says how it differs and what to do; FS701 in Python. Results of an allowed one say so."""
     change, reason = EDITS[name]
@@ -130,6 +131,7 @@ def test_an_unedited_module_runs_anywhere(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ['{"task_name": 1}', "", None], ids=["errors", "empty", "another"])
+@pytest.mark.thorough
 def test_a_changed_seed_is_reported(seed: str | None, folder: Path) -> None:
     """The module's own hash then decides; `run` needs the seed as it was."""
     text = seed if seed is not None else (folder / "tiny.json").read_text().replace("0.5", "0.75")

@@ -72,6 +72,7 @@ def changed_restaurants(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]
 
 @settings(max_examples=1000 if IS_DEEP else 25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(changed_restaurants(), st.booleans(), st.sampled_from([None, {"LEAST": 3}]), st.randoms())
+@pytest.mark.thorough
 def test_results_are_those_of_a_full_run(
     tmp_path: Path, restaurants: Any, trace: bool, parameters: Any, random: Any
 ) -> None:
@@ -132,6 +133,7 @@ def test_rows_without_a_restaurant_are_counted(tmp_path: Path) -> None:
         ({"rows": "reader"}, "fingerprints read tables twice"),
     ],
 )
+@pytest.mark.thorough
 def test_other_results_are_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     """Those of another seed by its name, with other columns, without fingerprints; and rows that are read only once."""
     lines = write_rows(tmp_path / "rows.jsonl", b0="good")
@@ -148,6 +150,7 @@ def test_other_results_are_refused(change: dict[str, Any], message: str, tmp_pat
         library.score(seed, source, since=earlier, trace=change.get("trace", False))
 
 
+@pytest.mark.thorough
 def test_wrong_usage(tmp_path: Path) -> None:
     """A missing or hostile file, an output called `fingerprint`, and engines without fingerprints are refused."""
     lines = write_rows(tmp_path / "rows.jsonl", b0="good")

@@ -97,6 +97,7 @@ def test_a_sample_of_all_reviews_gives_the_same_outputs(whole: Outcome) -> None:
     assert all(results[name]["reviews"]["relevant"] == 0 for name in set(results) - set(drawn))
 
 
+@pytest.mark.thorough
 def test_written_extractions_give_the_same_results(whole: Outcome, tmp_path: Path) -> None:
     """With texts or without."""
     out = tmp_path / "written.jsonl"
@@ -142,6 +143,7 @@ def test_a_sample_of_the_lexical_extractor(tmp_path: Path) -> None:
         (("--sample", 3, "--contexts", "-"), "--sample reads its input several times"),
     ],
 )
+@pytest.mark.thorough
 def test_impossible_options_are_refused(options: tuple[object, ...], message: str, tmp_path: Path) -> None:
     done = run(*options, cwd=tmp_path)
     assert (done.status, message in done.err) == (2, True), done.err

@@ -49,6 +49,7 @@ def draw_restaurants(
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
 def test_tables_give_the_values_of_the_evaluator(path: Path) -> None:
     """For every task, outputs and steps of generated restaurants, and their errors."""
     seed = library.load_seed(path)
@@ -80,6 +81,7 @@ def test_random_seeds(seed: Any, data: st.DataObject) -> None:
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the real data is not beside this checkout")
+@pytest.mark.thorough
 def test_real_restaurants() -> None:
     """DuckDB and Python give the same for lines of real restaurants."""
     duck, plain = library.score(G1A, REAL), library.score(G1A, str(REAL), engine="python")
@@ -92,6 +94,7 @@ def test_real_restaurants() -> None:
     [("mood", None), ("mood", "God"), ("stars", None), ("stars", float("nan")), ("stars", float("inf")),
      ("stars", 1e101), ("score", None), ("score", -(2**63)), ("position", None), ("position", 0)],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_bad_data_fails_only_its_restaurant(name: str, value: Any) -> None:
     """A null, an unknown value, NaN, a number out of bounds or a duplicate order key, with the module's message."""
     table, places = tiny_tables()
@@ -175,6 +178,7 @@ def test_formats_and_jobs_do_not_change_the_results(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 def test_order_and_jobs_do_not_change_the_results(jobs: int, tmp_path: Path) -> None:
     """2,000 restaurants, sorted, shuffled, or unsorted only at the very end, give the same bytes."""
     table, places = tiny_tables(2_000)

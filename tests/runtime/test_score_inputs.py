@@ -45,6 +45,7 @@ PLAN = Plan(
         ("pandas", lambda table, _: table.to_pandas()), ("polars", lambda table, _: __import__("polars").from_arrow(table)),
     ],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_every_kind_of_table_gives_the_same_results(package: str, convert: Callable[[Any, Any], Any]) -> None:
     """Also two relations of one connection, which has one result at a time."""
     pytest.importorskip(package)
@@ -57,6 +58,7 @@ def test_every_kind_of_table_gives_the_same_results(package: str, convert: Calla
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.lists(st.integers(0, 8), max_size=12), st.data())
+@pytest.mark.thorough
 def test_batches_may_be_cut_anywhere(rows: list[int], contexts: list[int], data: st.DataObject) -> None:
     """Sorted lines in any batches give the results, and the counts, of the lines in one batch."""
     rows, contexts = sorted(rows), sorted(contexts)
@@ -115,6 +117,7 @@ def test_unsorted_batches_are_noticed() -> None:
         ("score", True, "`score` of the rows must hold integers, not boolean"),
     ],
 )
+@pytest.mark.thorough
 def test_columns_of_wrong_types_are_refused(name: str, value: Any, message: str) -> None:
     table, _ = tiny_tables()
     with pytest.raises(DataError) as caught:
@@ -224,6 +227,7 @@ def test_a_killed_worker_ends_the_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "jobs"), [("file/out.parquet", 1), ("file/out.parquet", 2), ("full.parquet", 1), ("full.csv", 2)]
 )
+@pytest.mark.thorough
 def test_an_unwritable_output_is_one_message(name: str, jobs: int, tmp_path: Path) -> None:
     """A folder that is a file, and a full disk."""
     table, _ = tiny_tables(50_000)

@@ -143,6 +143,7 @@ ODD = [
 @pytest.mark.parametrize("name", POLICIES)
 @examples(0.5)
 @given(data=st.data())
+@pytest.mark.thorough
 def test_changed_rows_are_those_of_parse_row_or_left_to_the_module(name: str, data: st.DataObject) -> None:
     """With one value, key or row replaced, dropped, duplicated or added."""
     seed, evaluator = load(name)

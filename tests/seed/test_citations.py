@@ -202,6 +202,7 @@ def test_places_in_the_policy() -> None:
 
 
 @pytest.mark.parametrize("piece", ["- ", "| -", "**a** ", "* ", "a b c d e ", "`", "_", "1 ", "a. A"])
+@pytest.mark.thorough
 def test_long_policies_take_no_time(piece: str) -> None:
     text = f"{(piece * 200_000)[:400_000]} x y z"
     gaps = compare(text, constant(15, *[f"a b c d e a {n}" for n in range(90)], "x y z"))

@@ -379,6 +379,7 @@ LARGE = {
 
 
 @pytest.mark.parametrize("seed", LARGE.values(), ids=LARGE)
+@pytest.mark.thorough
 def test_a_large_seed_is_checked_in_time(seed: dict[str, Any]) -> None:
     """What is wrong in a hundred places takes no more time than what is right there."""
     before = time.process_time()

@@ -148,6 +148,7 @@ def test_labels_are_only_comments_of_the_module(label: str) -> None:
     assert trees[0] == trees[1]
 
 
+@pytest.mark.thorough
 def test_words_count_as_no_terms() -> None:
     """A large seed whose steps have labels and reasons is within the limit of terms that holds for its formulas."""
     reason = " ".join(["many"] * 40)

@@ -120,6 +120,7 @@ AWKWARD = {
 
 
 @pytest.mark.parametrize("seed", AWKWARD.values(), ids=AWKWARD)
+@pytest.mark.thorough
 def test_a_sound_module_passes(seed: Json, tmp_path: Path) -> None:
     """Whatever the seed: if a step has no value for a restaurant, nothing is claimed of it."""
     failures = compile_and_test(tmp_path, seed, "some")
@@ -163,6 +164,7 @@ def plant(project: Path, bug: str) -> str:
 
 
 @pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.thorough
 def test_a_planted_bug_is_found(bug: str, project: Path) -> None:
     """Each kind of test finds what it is for, and shows the restaurant."""
     name = plant(project, bug)
@@ -185,6 +187,7 @@ def test_the_default_profile(project: Path) -> None:
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_true_claim_passes_and_a_false_one_is_refuted(tmp_path: Path) -> None:
     """The restaurant, the raised step and each step that it moved are shown; a step at the end of its range is not raised."""
     true = [("increasing", "SCORE", "N_SEVERE"), ("decreasing", "SCORE", "N_MILD"), ("increasing", "SHARE", "N_SEVERE"),
@@ -224,6 +227,7 @@ def test_properties_survive_migration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", HOSTILE, ids=lambda entry: entry.id)
+@pytest.mark.thorough
 def test_a_hostile_seed_is_only_named_by_its_tests(entry: Entry, tmp_path: Path) -> None:
     """Whatever the seed contains, the file has a docstring, an import and one call with two paths."""
     loaded = load_seed(write_json(tmp_path / "seed.json", {**(entry.seed or {}), "properties": []}))
@@ -245,6 +249,7 @@ def test_hostile_paths_are_literals(tmp_path: Path) -> None:
         assert [ast.literal_eval(path) for path in call.args[1:]] == [f'{folder.name}/s""".json', "it.py"]
 
 
+@pytest.mark.thorough
 def test_the_tests_are_written_beside_the_module(tmp_path: Path) -> None:
     """From anywhere, with paths relative to their folder; --check knows them, and foreign files are left alone."""
     (tmp_path / "tasks").mkdir()

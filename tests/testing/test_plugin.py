@@ -151,6 +151,7 @@ CASES: dict[str, tuple[str, str | dict[str, Any] | None, str, dict[str, int], li
 
 
 @pytest.mark.parametrize(("file", "content", "options", "outcomes", "lines"), CASES.values(), ids=CASES)
+@pytest.mark.thorough
 def test_a_run_reports(
     file: str, content: object, options: str, outcomes: dict[str, int], lines: list[str], project: Path
 ) -> None:
@@ -215,6 +216,7 @@ def test_the_rows_of_expected_outputs_may_be_elsewhere(project: Path) -> None:
     result.stdout.fnmatch_lines(["cannot read *data/small.jsonl: No such file or directory"])
 
 
+@pytest.mark.thorough
 def test_faults_of_expected_outputs_fail(project: Path) -> None:
     """An unknown output and a restaurant without rows fail with the message of `expect`; a seed with errors skips them."""
     for line, message in (

@@ -52,11 +52,13 @@ def test_records_fit_their_reference(record: dict[str, Any]) -> None:
         lambda record: record["box"].get("lid", 0) is None, lambda record: record["box"].get("lid"),
     ],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_null_and_missing_are_drawn(condition: Any) -> None:
     """A nullable entity or field is absent, null or there; a field with an entity's name is inside the root's object."""
     find(entities(SMALL), condition)
 
 
+@pytest.mark.thorough
 def test_a_module_of_rules_is_compared() -> None:
     """The module of the example agrees; one with another number does not, and the failure shows the record."""
     rules = load_file(RULES)

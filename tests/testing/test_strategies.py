@@ -94,6 +94,7 @@ def test_values_are_plausible(restaurant: Restaurant) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PLAUSIBLE.keys() - {"month", "is_open", "above", "below", "bounded"}))
+@pytest.mark.thorough
 def test_wild_values_are_any(name: str) -> None:
     """Every field that the seed does not bound has values beyond the plausible ones, which the seed accepts."""
 
@@ -172,6 +173,7 @@ def test_two_orders_of_a_sum_differ_by_rounding_alone(orders: tuple[list[float],
     assert abs(one - other) <= bound_rounding(SUM, first, "S")  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 def test_the_property_test_of_the_documentation_passes() -> None:
     """As printed, and under Hypothesis's default profile but for what depends on the machine: the deadline."""
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")

@@ -75,7 +75,7 @@ class Difference(RenderedDocument):
     changes: SeedChanges
     outcomes: Outcomes | None
     proof: SeedProof | None = None
-    """What holds for all restaurants; None unless that was asked for."""
+    """The proofs for all restaurants; None unless they were requested."""
     programs: tuple[nodes.Program, nodes.Program] | None = None
 
     @property
@@ -149,7 +149,7 @@ class Difference(RenderedDocument):
         return sentence(*self.old.format_name(), " → ", *self.new.format_name(), f": {summary}.")
 
     def _build_proof(self) -> Iterator[Block]:
-        """Yield what holds for all restaurants; nothing if that was not asked for."""
+        """Yield what holds for all restaurants; nothing if no proof was requested."""
         if self.proof is not None and self.programs is not None:
             from formulaseed.proofs.report import build_difference
 

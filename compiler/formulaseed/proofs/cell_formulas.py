@@ -5,23 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from formulaseed.proofs.cells import Cell, Component, Residual
+from formulaseed.proofs.intervals import Bounds, Interval
 from formulaseed.proofs.lowering import find_failures
 from formulaseed.proofs.nodes import Node
-
-if TYPE_CHECKING:
-    from formulaseed.proofs.encoding import Encoder
+from formulaseed.proofs.pool import Pool
 
 Formula = Any
 """An expression of z3, which has no types."""
 
 
+class TermWriter(Protocol):
+    """The part of an encoder that writes terms."""
+
+    z3: Any
+    context: Any
+    is_whole: bool
+    pool: Pool
+    bounds: Bounds
+
+    def make_number(self, name: str, *, is_whole: bool = False) -> Formula:
+        """Return a new variable for a number."""
+
+    def make_boolean(self, name: str) -> Formula:
+        """Return a new variable for a condition."""
+
+    def real(self, value: Fraction | int) -> Formula:
+        """Return an exact number."""
+
+    def term(self, node: Node) -> Formula:
+        """Return the formula of a value."""
+
+    def limit(self, variable: Formula, interval: Interval) -> Iterator[Formula]:
+        """Yield the conditions that a number is in an interval."""
+
+    def all_of(self, parts: Iterable[Formula]) -> Formula:
+        """Return the condition that all parts hold."""
+
+    def any_of(self, parts: Iterable[Formula]) -> Formula:
+        """Return the condition that a part holds."""
+
+
 class CellFormulas:
     """The formulas of an encoder's aggregates. `components` are None if there are too many cells: aggregates are only bounded."""
 
-    def __init__(self, encoder: Encoder, components: Sequence[Component] | None) -> None:
+    def __init__(self, encoder: TermWriter, components: Sequence[Component] | None) -> None:
         self._encoder = encoder
         self.components = components
         self.total = encoder.make_number("total", is_whole=True)
@@ -97,9 +127,7 @@ class CellFormulas:
 
     def _cell_variable(self, cell: Cell, name: str, operand: Node) -> Formula:
         """Return the variable of an operand's values over a cell: their sum, maximum or minimum."""
-        return self._encoder.z3.Real(
-            f"{name}_{self.counts[cell]}_{operand.number}", self._encoder.context
-        )
+        return self._encoder.z3.Real(f"{name}_{self.counts[cell]}_{operand.number}", self._encoder.context)
 
     def _sum_cell(self, cell: Cell, operand: Node) -> Formula:
         """Return the sum of an operand over a cell, by the sums of the terms that vary within it."""

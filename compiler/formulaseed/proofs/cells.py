@@ -161,12 +161,12 @@ class CellBuilder:
     def _list_dates(self, symbols: Sequence[Symbol]) -> Iterator[FieldClass]:
         """Yield the classes of a date: days that the seed names, and all others, for points with their year and month."""
         days = sorted(value for value in self._constants[_DATE] if isinstance(value, str) and _parse_iso_date(value))
-        others = [f"{year}-{month:02}-15" for year in self._list_years() for month in range(1, 13)]
+        other_days = [f"{year}-{month:02}-15" for year in self._list_years() for month in range(1, 13)]
         if not self.points:
             yield from ({_DATE: self.pool.constant(day)} for day in days)
             yield {_DATE: self._other_string(_DATE)}
             return
-        for day in [*days, *(day for day in others if day not in days)]:
+        for day in [*days, *(day for day in other_days if day not in days)]:
             date = datetime.date.fromisoformat(day[:10])
             parts = {
                 _DATE: self.pool.constant(day),

@@ -9,7 +9,6 @@ from typing import Any
 
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
-from formulaseed.errors import ArgumentError
 from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
@@ -30,7 +29,7 @@ _MAX_RULE_LENGTH = 80
 
 @dataclass(frozen=True)
 class Proofs(RenderedDocument):
-    """What is known of a seed for all restaurants: claims that are proved, shown by a restaurant, or unknown."""
+    """The claims about a seed for all restaurants, each proved, shown by a restaurant, or unknown."""
 
     seed: str
     program: nodes.Program
@@ -105,7 +104,9 @@ class Proofs(RenderedDocument):
         yield Heading("Rules", 3)
         reached = sum(claim.status == "reached" for claim in self.claims.rules)
         total = len(self.claims.rules)
-        yield sentence(f"All {total} rules are reached." if reached == total else f"{reached} of {total} rules are reached.")
+        yield sentence(
+            f"All {total} rules are reached." if reached == total else f"{reached} of {total} rules are reached."
+        )
         missed = [claim for claim in self.claims.rules if claim.status != "reached"]
         if missed:
             yield Items(
@@ -236,10 +237,8 @@ def prove(
     `"never_lowers SCORE by IS_INCIDENT"`, where the last word is a filter. With `quick`, restaurants are only tried, without the
     extra `prove`. With `wide`, fields may have all values that the module accepts, also those that Yelp never has; with
     `any_parameters`, parameters may have all values within their bounds. `effort` multiplies the solver's effort. Raises
-    `SeedError` for a seed with errors, `DataError` for a wrong parameter or property, and `MissingExtraError` without the solver.
+    `SeedError` for a seed with errors, `DataError` for a wrong parameter or property, `MissingExtraError` without the solver.
     """
-    if effort < 1:
-        raise ArgumentError("effort", f"must be at least 1, not {effort}")
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one

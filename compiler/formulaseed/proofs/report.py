@@ -33,14 +33,18 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
             for name, value in row[section].items()
         ]
         kinds[", ".join(parts) or "any"] += 1
+    size = len(witness.rows)
     listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
     if len(kinds) > _MAX_KINDS:
         listed.append(f"{len(kinds) - _MAX_KINDS} more kinds")
-    size = len(witness.rows)
-    words = "no reviews" if not size else f"{size} review{'s' if size > 1 else ''} ({'; '.join(listed)})"
+    words = f"{size} review{'s' if size > 1 else ''} ({'; '.join(listed)})"
+    if not kinds:
+        words = "no reviews"
+    elif len(kinds) == 1:
+        words = f"{size} review{'s' if size > 1 else ''} with {next(iter(kinds))}"
     values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
     fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-    return f"{words}, {fields}" if fields else words
+    return f"{words}; {fields}" if fields else words
 
 
 def describe_domain(domain: Domain) -> Paragraph:
@@ -49,8 +53,8 @@ def describe_domain(domain: Domain) -> Paragraph:
     parts: list[str] = []
     for known in fields:
         parts += ["; ", InlineCode(str(known.symbol)), f" {known.describe()}"]
-    others = len(domain.fields) - len(fields)
-    ending = f"{'; ' if parts else ''}any value of the {others} other fields." if others else "."
+    other_count = len(domain.fields) - len(fields)
+    ending = f"{'; ' if parts else ''}any value of the {other_count} other fields." if other_count else "."
     return Paragraph((_SCOPE, *parts[1:], ending), "note")
 
 
@@ -76,13 +80,13 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
         yield Items(list(_list_moves(proof.moves, programs[1])))
     elif proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    others = [
+    differing = [
         relation
         for relation in proof.relations
         if relation.status in ("differs", "unknown") and relation.name != proof.verdict
     ]
-    if others:
-        yield Items([ListItem(_describe_relation(relation, programs[1])) for relation in others])
+    if differing:
+        yield Items([ListItem(_describe_relation(relation, programs[1])) for relation in differing])
     yield from describe_cells(proof.has_cells)
     yield describe_domain(proof.domain)
 

@@ -69,7 +69,7 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True)
 class SeedProof:
-    """What is proved of the difference of two seeds. `regions` are None unless all steps before the verdict are equal."""
+    """The proofs about the difference of two seeds. `regions` are None unless all steps before the verdict are equal."""
 
     relations: tuple[StepRelation, ...]
     verdict: str | None

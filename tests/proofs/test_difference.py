@@ -12,7 +12,7 @@ import pytest
 from formulaseed.compare.diff import Difference, diff
 from formulaseed.documents import load_seed
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.proofs.sweep import SeedProof
+from formulaseed.proofs.claims import SeedProof
 from formulaseed.testing import reference_evaluate, restaurants, seeds
 from helpers import IS_DEEP, TASKS, command, needs, places, tiny_seed, write_json
 from hypothesis import HealthCheck, assume, given, settings

@@ -29,7 +29,7 @@ from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sent
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.html import as_page
 from formulaseed.pages.markdown import as_markdown
-from formulaseed.proofs.sweep import SeedProof
+from formulaseed.proofs.claims import SeedProof
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
 

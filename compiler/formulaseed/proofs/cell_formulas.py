@@ -81,13 +81,7 @@ class CellFormulas:
             case "count":
                 yield variable == self._sum_counts(parts)
             case "sum":
-                terms = [
-                    self._gate(where, self._sum_cell(cell, operand)) for cell, (where, operand) in parts if operand
-                ]
-                yield variable == self._encoder.z3.Sum([self._encoder.real(0), *terms])
-                for cell, (_, operand) in parts:
-                    if operand:
-                        yield from self._bound_cell_sums(cell, operand)
+                yield from self._define_sum(variable, parts)
             case "max" | "min":
                 yield from self._define_extreme(node, variable, parts)
             case "count_distinct":
@@ -98,6 +92,14 @@ class CellFormulas:
                     if operand and not operand.nullable
                 ]
                 yield self._encoder.z3.Implies(self._encoder.any_of(is_certain), variable >= 1)
+
+    def _define_sum(self, variable: Formula, parts: list[tuple[Cell, Residual]]) -> Iterator[Formula]:
+        """Yield the conditions on a sum: it is that of the cells, and each of these is within its limits."""
+        terms = [self._gate(where, self._sum_cell(cell, operand)) for cell, (where, operand) in parts if operand]
+        yield variable == self._encoder.z3.Sum([self._encoder.real(0), *terms])
+        for cell, (_, operand) in parts:
+            if operand:
+                yield from self._bound_cell_sums(cell, operand)
 
     def _list_parts(self, node: Node) -> Iterator[tuple[Cell, Residual]]:
         """Yield the cells whose reviews an aggregate may count, with its condition and operand there."""
@@ -207,17 +209,22 @@ class CellFormulas:
         if has_cells:
             parts = self._list_parts(aggregate)
         for cell, (where, operand) in parts:
-            is_present = self.total >= 1 if cell is None else self._is_present(cell, where)
-            for part in (where, operand):
-                if part is None:
-                    continue
-                for place in find_failures(self._encoder.pool, part):
-                    if any(self._encoder.bounds.decide(condition) is False for condition in place.conditions):
-                        continue
-                    tests = [self._encoder.term(condition) for condition in place.conditions if not condition.fields]
-                    if len(tests) < len(place.conditions):
-                        tests.append(self._encoder.make_boolean(f"may_fail{next(self._fresh)}"))
-                    yield self._encoder.all_of([self.total >= 1 if part is where else is_present, *tests])
+            has_rows = self.total >= 1
+            yield from self._list_part_failures(where, has_rows)
+            if operand is not None:
+                yield from self._list_part_failures(
+                    operand, has_rows if cell is None else self._is_present(cell, where)
+                )
+
+    def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:
+        """Yield the conditions that a condition or operand of reviews fails, if it is evaluated for one."""
+        for place in find_failures(self._encoder.pool, part):
+            if any(self._encoder.bounds.decide(condition) is False for condition in place.conditions):
+                continue
+            tests = [self._encoder.term(condition) for condition in place.conditions if not condition.fields]
+            if len(tests) < len(place.conditions):
+                tests.append(self._encoder.make_boolean(f"may_fail{next(self._fresh)}"))
+            yield self._encoder.all_of([is_evaluated, *tests])
 
 
 def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:

@@ -97,32 +97,31 @@ class CellBuilder:
             tuple((a.args[0], a.args[1] if len(a.args) > 1 else None) for a in aggregates): {}
         }
         for classes in self._list_classes(symbols):
-            merged: dict[tuple[Residual, ...], FieldClass] = {}
-            for field_class in classes:
-                replacements = {
-                    self._input(symbol): value for symbol, value in field_class.items() if symbol in self.domain.fields
-                }
-                memo: dict[Node, Node] = {}
-                for residuals, row in states.items():
-                    changed = tuple(
-                        (
-                            self.pool.substitute(where, replacements, memo),
-                            operand and self.pool.substitute(operand, replacements, memo),
-                        )
-                        for where, operand in residuals
-                    )
-                    merged.setdefault(_drop_operands(changed), {**row, **field_class})
-                    if len(merged) > MAX_CELLS:
-                        raise TooManyCellsError
-            states = merged
-        cells: dict[tuple[Residual, ...], FieldClass] = {}
-        for residuals, row in states.items():
-            for split in self._split_conditions(residuals):
-                cells.setdefault(split, row)
-                if len(cells) > MAX_CELLS:
-                    raise TooManyCellsError
+            states = _collect(
+                (changed, {**row, **field_class})
+                for field_class in classes
+                for changed, row in self._substitute(field_class, states)
+            )
+        cells = _collect(
+            (split, row) for residuals, row in states.items() for split in self._split_conditions(residuals)
+        )
         built = (Cell(dict(zip(aggregates, residuals, strict=True)), row) for residuals, row in cells.items())
         return Component(tuple(aggregates), tuple(built))
+
+    def _substitute(
+        self, field_class: FieldClass, states: Mapping[tuple[Residual, ...], FieldClass]
+    ) -> Iterator[tuple[tuple[Residual, ...], FieldClass]]:
+        """Yield the states with the values of a class in place of its fields."""
+        known = {symbol: value for symbol, value in field_class.items() if symbol in self.domain.fields}
+        replacements = {self._input(symbol): value for symbol, value in known.items()}
+        memo: dict[Node, Node] = {}
+
+        def change(node: Node | None) -> Node | None:
+            """Return the node with the values of the class; None if there is none."""
+            return None if node is None else self.pool.substitute(node, replacements, memo)
+
+        for residuals, row in states.items():
+            yield _drop_operands(tuple((change(where) or where, change(operand)) for where, operand in residuals)), row
 
     def _input(self, symbol: Symbol) -> Node:
         """Return the node of a field."""
@@ -248,7 +247,7 @@ class CellBuilder:
         segments.append(Segment(known.symbol, low, known.high, is_open, False))
         if known.per_unit is not None:
             segments = [_close(segment, known.per_unit) for segment in segments]
-        return [s for s in segments if s.low < s.high or (s.low == s.high and not (s.is_low_open or s.is_high_open))]
+        return [segment for segment in segments if not segment.is_empty]
 
 
 def pick_numbers(segment: Segment, per_unit: int | None) -> list[Fraction]:
@@ -285,6 +284,16 @@ def _close(segment: Segment, per_unit: int) -> Segment:
     return Segment(segment.symbol, low, high)
 
 
+def _collect(states: Iterable[tuple[tuple[Residual, ...], FieldClass]]) -> dict[tuple[Residual, ...], FieldClass]:
+    """Return the states, equal ones once. Raises `TooManyCellsError`."""
+    merged: dict[tuple[Residual, ...], FieldClass] = {}
+    for residuals, row in states:
+        merged.setdefault(residuals, row)
+        if len(merged) > MAX_CELLS:
+            raise TooManyCellsError
+    return merged
+
+
 def _drop_operands(residuals: tuple[Residual, ...]) -> tuple[Residual, ...]:
     """Return the residuals without the operands of those whose condition is false."""
     return tuple((where, None if where.holds(False) else operand) for where, operand in residuals)
@@ -301,12 +310,21 @@ def _find_atoms(condition: Node) -> Iterator[Node]:
             yield node
 
 
+def _list_fields(aggregates: Sequence[Node]) -> dict[Node, set[Symbol]]:
+    """Return the fields that each aggregate uses; if a date is used, those of its parts include the date."""
+    fields_by_node = {node: {symbol for arg in node.args for symbol in arg.fields} for node in aggregates}
+    has_date = any(_DATE in fields for fields in fields_by_node.values())
+    for fields in fields_by_node.values():
+        if has_date and fields & {_YEAR, _MONTH}:
+            fields.add(_DATE)
+    return fields_by_node
+
+
 def _group_aggregates(aggregates: Sequence[Node]) -> list[list[Node]]:
     """Return the aggregates in groups that share no field of reviews. A date is one field with its year and month."""
-    parts = (_YEAR, _MONTH) if any(_DATE in arg.fields for aggregate in aggregates for arg in aggregate.args) else ()
+    fields_by_node = _list_fields(aggregates)
     groups: list[tuple[set[Symbol], list[Node]]] = []
-    for aggregate in aggregates:
-        fields = {_DATE if symbol in parts else symbol for arg in aggregate.args for symbol in arg.fields}
+    for aggregate, fields in fields_by_node.items():
         joined = [group for group in groups if not group[0].isdisjoint(fields)]
         groups = [group for group in groups if group[0].isdisjoint(fields)]
         members = [member for _, group in joined for member in group]

@@ -317,28 +317,21 @@ class Encoder:
         if exponent.is_constant and exponent.value.denominator == 1 and 0 <= exponent.value <= 8:
             yield variable == reduce(lambda a, b: a * b, [self.term(base)] * int(exponent.value), self.real(1))
         elif base.is_constant and exponent.base is Base.INTEGER:
-            low, high, _ = self.bounds.bound(exponent)
-            if (
-                isinstance(low, Fraction)
-                and isinstance(high, Fraction)
-                and high - low <= MAX_TABLE
-                and abs(low) <= MAX_TABLE
-            ):
-                powers = range(int(low), int(high) + 1)
-                cases = (
-                    self.z3.And(self.term(exponent) == power, variable == self.real(base.value**power))
-                    for power in powers
-                    if base.value or power >= 0
-                )
-                yield self.any_of(cases) if self.is_whole else self._bound_power(cases, base, powers, variable)
+            yield from self._tabulate_power(variable, base.value, exponent)
         if base.is_constant and base.value > 0:
             yield variable > 0
 
-    def _bound_power(self, cases: Iterable[Formula], base: Node, powers: range, variable: Formula) -> Formula:
-        """Return that a power is one of the table, or for an exponent that is not whole between the smallest and the largest."""
-        values = [base.value**power for power in powers] if base.value else [Fraction(0), Fraction(1)]
-        between = self.z3.And(variable >= self.real(min(values)), variable <= self.real(max(values)))
-        return self.z3.Or(self.any_of(cases), between)
+    def _tabulate_power(self, variable: Formula, base: Fraction, exponent: Node) -> Iterator[Formula]:
+        """Yield that a power is one of a table, or between two of it, if its whole exponent has few values."""
+        interval = self.bounds.bound(exponent)
+        if not interval.is_finite or interval.size > MAX_TABLE:
+            return
+        powers = {n: base**n for n in range(int(interval.low), int(interval.high) + 1) if base or n >= 0}
+        cases = [self.z3.And(self.term(exponent) == n, variable == self.real(power)) for n, power in powers.items()]
+        if not self.is_whole and powers:
+            between = (variable >= self.real(min(powers.values())), variable <= self.real(max(powers.values())))
+            cases.append(self.all_of(between))
+        yield self.any_of(cases)
 
     # --- failures and strings
 

@@ -7,9 +7,7 @@ what they do not reach is asked of the solver.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
 
 from formulaseed import limits
 from formulaseed.documents import FormulaSeed
@@ -18,6 +16,7 @@ from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import is_partial
 from formulaseed.language.types import Base, Value
+from formulaseed.proofs.claims import BoundsClaim, Claims, EndClaim, FailureClaim, ReachClaim
 from formulaseed.proofs.distance import RuleDistance
 from formulaseed.proofs.intervals import ANY, End, Interval
 from formulaseed.proofs.lowering import Lowering
@@ -25,80 +24,12 @@ from formulaseed.proofs.nodes import Node, to_constant, to_fraction, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.prover import Prover
 from formulaseed.proofs.search import Candidate, Outcome, Runner, Sampler, Witness, climb, sample, shrink
-from formulaseed.proofs.world import Domain, read_domain
+from formulaseed.proofs.world import read_domain
 
-ReachStatus = Literal["reached", "unreachable", "unknown"]
-EndStatus = Literal["tight", "bound", "open", "unknown"]
-"""`tight`: a restaurant reaches the bound. `bound`: none goes beyond. `open`: one goes far beyond. `unknown`: none of these."""
 _FAR = 4
 """How many times farther than all samples a restaurant must go to show that a number is open."""
 _TOLERANCE = Fraction(1, 10**6)
 _REMOTE = Fraction(10**15)
-
-
-class ReachClaim(NamedTuple):
-    """Whether some restaurant reaches the rule at `place` of the step `name`, or its value if `place` is None."""
-
-    name: str
-    place: int | None
-    value: Value
-    status: ReachStatus
-    witness: Witness | None = None
-
-
-class FailureClaim(NamedTuple):
-    """Whether the step `name` can fail; `kind` is that of the failure that is reached, else empty."""
-
-    name: str
-    status: Literal["safe", "fails", "unknown"]
-    kind: str = ""
-    witness: Witness | None = None
-
-
-class EndClaim(NamedTuple):
-    """The lowest or highest value of a number: a proved bound if there is one, and the farthest value that is reached."""
-
-    status: EndStatus
-    bound: Fraction | None
-    reached: Value
-    witness: Witness | None = None
-
-
-class BoundsClaim(NamedTuple):
-    """The two ends of a numeric output."""
-
-    name: str
-    low: EndClaim
-    high: EndClaim
-
-
-class PropertyClaim(NamedTuple):
-    """Whether a property holds. A refuted one has a restaurant, and the number before and after the change.
-
-    The change is a restaurant with one more review, `added`, or the step grows by `amount`.
-    """
-
-    text: str
-    status: Literal["proved", "refuted", "unknown"]
-    witness: Witness | None = None
-    before: float = 0
-    after: float = 0
-    added: Witness | None = None
-    amount: int = 0
-
-
-@dataclass(frozen=True)
-class Claims:
-    """Everything that is known of a seed for all restaurants."""
-
-    rules: tuple[ReachClaim, ...]
-    verdicts: tuple[ReachClaim, ...]
-    failures: tuple[FailureClaim, ...]
-    bounds: tuple[BoundsClaim, ...]
-    domain: Domain
-    units: int
-    has_cells: bool
-    is_quick: bool
 
 
 class Study:
@@ -199,16 +130,10 @@ class Study:
 
     def _reach(self, step: nodes.Step, place: int | None, value: Value, condition: Node) -> ReachClaim:
         """Return whether a restaurant reaches a rule, or a value if `place` is None, by sampling, climbing and the solver."""
-        is_only = sum(then == value and type(then) is type(value) for _, then in step.rules()) == 1
 
         def measure(candidate: Candidate, outcome: Outcome) -> float:
             """Return the distance of a restaurant: 0 if it reaches the goal."""
-            if outcome.failure is None and (place is None or is_only) and outcome.values[step.name] == value:
-                return 0.0
-            if place is None:
-                return max(0.01, self._distance.measure_value(step.name, value, candidate, outcome))
-            distance = self._distance.measure_rule(step.name, place, candidate, outcome)
-            return max(0.01, distance) if is_only else distance
+            return self._measure_reach(step, place, value, candidate, outcome)
 
         def score(candidate: Candidate) -> float | None:
             """Return how close a candidate is; None if its data is not accepted."""
@@ -216,19 +141,32 @@ class Study:
             return None if outcome is None else -measure(candidate, outcome)
 
         start = next((candidate for candidate, outcome in self.samples if measure(candidate, outcome) == 0), None)
-        is_proved = False
-        if start is None and not self.is_quick:
-            is_proved = self.prover.is_impossible(lambda e: e.term(condition), [condition])
-        if start is None and not is_proved:
-            climbed = climb(self.sampler, [candidate for candidate, _ in self.samples], score, lambda best: best == 0)
-            start = climbed if climbed is not None and score(climbed) == 0 else None
-        if start is None and not is_proved and not self.is_quick:
-            proposed = self.prover.propose(lambda e: e.term(condition), [condition])
-            start = proposed if proposed is not None and score(proposed) == 0 else None
-        if is_proved:
-            return ReachClaim(step.name, place, value, "unreachable")
+        if start is None:
+            if not self.is_quick and self.prover.is_impossible(lambda e: e.term(condition), [condition]):
+                return ReachClaim(step.name, place, value, "unreachable")
+            start = self._search(score, condition)
         witness = self._confirm_reach(start, score) if start is not None else None
         return ReachClaim(step.name, place, value, "reached" if witness is not None else "unknown", witness)
+
+    def _measure_reach(
+        self, step: nodes.Step, place: int | None, value: Value, candidate: Candidate, outcome: Outcome
+    ) -> float:
+        """Return the distance of a restaurant from a rule, or a value if `place` is None: 0 if it is reached."""
+        is_only = sum(then == value and type(then) is type(value) for _, then in step.rules()) == 1
+        is_decided = outcome.failure is None and (place is None or is_only)
+        if is_decided and outcome.values[step.name] == value:
+            return 0.0
+        if place is None:
+            return max(0.01, self._distance.measure_value(step.name, value, candidate, outcome))
+        distance = self._distance.measure_rule(step.name, place, candidate, outcome)
+        return max(0.01, distance) if is_decided else distance
+
+    def _search(self, score: Callable[[Candidate], float | None], condition: Node) -> Candidate | None:
+        """Return a candidate with the score 0 by climbing, or one that the solver proposes; None if neither has it."""
+        candidate = climb(self.sampler, [start for start, _ in self.samples], score, lambda best: best == 0)
+        if (candidate is None or score(candidate) != 0) and not self.is_quick:
+            candidate = self.prover.propose(lambda e: e.term(condition), [condition])
+        return candidate if candidate is not None and score(candidate) == 0 else None
 
     def _confirm_reach(self, start: Candidate, score: Callable[[Candidate], float | None]) -> Witness | None:
         """Return the smallest part of a candidate whose score is still 0, if both evaluators agree on it; else None."""
@@ -313,32 +251,25 @@ class Study:
         ]
         numbers = [(value, candidate) for value, candidate in values if isinstance(value, int | float)]
         if not numbers:
-            interval = self._interval(step, node)
-            low, high = (
-                EndClaim("bound" if not _is_remote(end) else "unknown", _finite(end), None) for end in interval[:2]
-            )
+            low, high = (EndClaim("unknown", _finite(end), None) for end in self._interval(step, node)[:2])
             return low, high
+        is_output = step.name in self.program.output
         farthest = [min(numbers, key=lambda pair: pair[0]), max(numbers, key=lambda pair: pair[0])]
         is_open = [False, False]
-        is_output = step.name in self.program.output
         for place, sign in enumerate((-1, 1)):
             end = self._interval(step, node)[place]
             if not _is_reached(end, farthest[place][0]):
                 is_open[place], farthest[place] = self._stretch(
                     step.name, farthest[place], sign, end, is_output=is_output
                 )
-        if not self.is_quick:
-            targets = [
-                None if is_open[place] or node.is_constant else to_fraction(farthest[place][0]) for place in (0, 1)
-            ]
+        if not self.is_quick and not node.is_constant:
+            targets = [None if is_open[place] else to_fraction(farthest[place][0]) for place in (0, 1)]
             self.prover.refine(node, targets[0], targets[1])
-        interval = self._interval(step, node)
-        claims = [
-            self._claim_end(step.name, interval[place], farthest[place], is_open=is_open[place]) if is_output else None
-            for place in (0, 1)
-        ]
-        unknown = EndClaim("unknown", None, None)
-        return claims[0] or unknown, claims[1] or unknown
+        if not is_output:
+            return EndClaim("unknown", None, None), EndClaim("unknown", None, None)
+        ends = zip(self._interval(step, node)[:2], farthest, is_open, strict=True)
+        low, high = (self._claim_end(step.name, end, value, is_open=is_far) for end, value, is_far in ends)
+        return low, high
 
     def _stretch(
         self, name: str, farthest: tuple[int | float, Candidate], sign: int, end: End, *, is_output: bool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -34,6 +34,17 @@ class Interval(NamedTuple):
     def is_finite(self) -> bool:
         """True if both ends are numbers."""
         return isinstance(self.low, Fraction) and isinstance(self.high, Fraction)
+
+    @property
+    def is_zero(self) -> bool:
+        """True if 0 is the only number in the interval."""
+        return self.low == self.high == 0 and not self.nonzero
+
+    def is_below(self, other: Interval, *, is_strict: bool) -> bool:
+        """Return True if each number is at most, or if `is_strict` below, each number of the other interval."""
+        if self.high < other.low or (not is_strict and self.high == other.low):
+            return True
+        return self.high == other.low == 0 and (self.excludes_zero or other.excludes_zero)
 
     @property
     def size(self) -> End:
@@ -107,20 +118,11 @@ class Bounds:
         left, right = (self.bound(arg) for arg in condition.args)
         if condition.op == "eq":
             is_apart = left.high < right.low or right.high < left.low
-            is_zero = (left.excludes_zero and right == (_ZERO, _ZERO, False)) or (
-                right.excludes_zero and left == (_ZERO, _ZERO, False)
-            )
+            is_zero = (left.excludes_zero and right.is_zero) or (right.excludes_zero and left.is_zero)
             return False if is_apart or is_zero else None
-        is_strict = condition.op == "lt"
-        if left.high < right.low or (not is_strict and left.high == right.low):
+        if left.is_below(right, is_strict=condition.op == "lt"):
             return True
-        if left.low > right.high or (is_strict and left.low == right.high):
-            return False
-        if left == (_ZERO, _ZERO, False) and right.low == 0 and right.excludes_zero:
-            return True
-        return (
-            False if right == (_ZERO, _ZERO, False) and left.low == 0 and left.excludes_zero and not is_strict else None
-        )
+        return False if right.is_below(left, is_strict=condition.op == "le") else None
 
     def _compute(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return an interval of a node from those of its operands."""
@@ -214,41 +216,32 @@ def bound_segment(segment: Segment) -> Interval:
 
 def apply(op: str, operands: list[Interval], value: object = None) -> Interval:
     """Return an interval of an operation of numbers in these intervals; any number for an unknown operation."""
-    first = operands[0] if operands else ANY
-    match op, operands:
-        case "+", [a, b]:
-            return Interval(_add(a.low, b.low), _add(a.high, b.high))
-        case "-", [a, b]:
-            return Interval(_add(a.low, -b.high), _add(a.high, -b.low))
-        case "*", [a, b]:
-            ends = [_multiply(x, y) for x, y in product(a[:2], b[:2])]
-            return Interval(min(ends), max(ends), a.excludes_zero and b.excludes_zero)
-        case "/", [a, b]:
-            return _divide(a, b)
-        case "//", [a, b]:
-            return _round(_divide(a, b), "floor")
-        case "%", [a, b]:
-            return Interval(min(b.low, _ZERO), max(b.high, _ZERO))
-        case "**", [a, b]:
-            return _raise(a, b)
-        case "max", _:
-            low = max(part.low for part in operands)
-            return Interval(low, max(part.high for part in operands), all(part.excludes_zero for part in operands))
-        case "min", _:
-            high = min(part.high for part in operands)
-            return Interval(min(part.low for part in operands), high, all(part.excludes_zero for part in operands))
-        case "log", _:
-            return Interval(_log(first.low, -1), _log(first.high, 1))
-        case "sqrt", _:
-            return Interval(_sqrt(first.low, -1), _sqrt(first.high, 1), first.excludes_zero and first.low >= 0)
-        case "round", _:
-            low, high = (end if isinstance(end, float) else Fraction(round(end, int(str(value)))) for end in first[:2])
-            return Interval(low, high)
-        case (("floor" | "ceil" | "trunc"), _):
-            return _round(first, op)
-        case "len", _:
-            return COUNT
-    return ANY
+    if op in _RULES:
+        return _RULES[op](*operands)
+    if op == "round":
+        low, high = (
+            end if isinstance(end, float) else Fraction(round(end, int(str(value)))) for end in operands[0][:2]
+        )
+        return Interval(low, high)
+    return _round(operands[0], op) if op in ROUNDING else ANY
+
+
+def _apply_product(a: Interval, b: Interval) -> Interval:
+    """Return the interval of a product."""
+    ends = [_multiply(x, y) for x, y in product(a[:2], b[:2])]
+    return Interval(min(ends), max(ends), a.excludes_zero and b.excludes_zero)
+
+
+def _apply_max(*operands: Interval) -> Interval:
+    """Return the interval of the largest of several numbers."""
+    low = max(part.low for part in operands)
+    return Interval(low, max(part.high for part in operands), all(part.excludes_zero for part in operands))
+
+
+def _apply_min(*operands: Interval) -> Interval:
+    """Return the interval of the smallest of several numbers."""
+    high = min(part.high for part in operands)
+    return Interval(min(part.low for part in operands), high, all(part.excludes_zero for part in operands))
 
 
 def _round(a: Interval, op: str) -> Interval:
@@ -356,3 +349,14 @@ def approximate(value: float, direction: int) -> Fraction:
     """Return a number below a computed value for the `direction` -1, above it for 1, by more than its rounding error."""
     rounded = Fraction(value)
     return rounded + direction * _LOG_ERROR * max(Fraction(1), abs(rounded))
+
+
+_RULES: dict[str, Callable[..., Interval]] = {
+    "+": lambda a, b: Interval(_add(a.low, b.low), _add(a.high, b.high)),
+    "-": lambda a, b: Interval(_add(a.low, -b.high), _add(a.high, -b.low)),
+    "*": _apply_product, "/": _divide, "//": lambda a, b: _round(_divide(a, b), "floor"),
+    "%": lambda a, b: Interval(min(b.low, _ZERO), max(b.high, _ZERO)), "**": _raise, "max": _apply_max, "min": _apply_min,
+    "log": lambda a: Interval(_log(a.low, -1), _log(a.high, 1)), "len": lambda a: COUNT,
+    "sqrt": lambda a: Interval(_sqrt(a.low, -1), _sqrt(a.high, 1), a.excludes_zero and a.low >= 0),
+}  # fmt: skip
+"""The interval of each operation from those of its operands."""

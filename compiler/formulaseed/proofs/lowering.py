@@ -110,8 +110,7 @@ class Lowering:
                 )
             case typed.Aggregate():
                 return self._lower_aggregate(expression)
-            case typed.List():
-                raise AssertionError("a list is an operand of a comparison")
+        raise AssertionError("a list is an operand of a comparison")
 
     def _lower_symbol(self, symbol: Symbol, ref: typed.Ref) -> Node:
         """Return the value of a symbol: the node of a step, the condition of a filter, a parameter's value or an input."""

@@ -61,6 +61,26 @@ class Segment:
     is_high_open: bool = False
     excluded: frozenset[str] = frozenset()
 
+    @property
+    def is_empty(self) -> bool:
+        """True if no number is in the segment."""
+        return self.low > self.high or (self.low == self.high and (self.is_low_open or self.is_high_open))
+
+    def may_equal(self, value: Constant) -> bool:
+        """Return True if a value of the segment may be `value`."""
+        if isinstance(value, Fraction):
+            is_below = value < self.low or (value == self.low and self.is_low_open)
+            return not (is_below or value > self.high or (value == self.high and self.is_high_open))
+        return value not in self.excluded
+
+    def is_below(self, limit: Fraction, *, is_strict: bool) -> bool | None:
+        """Return whether each number of the segment is at most `limit`, or below it if `is_strict`; None if only some are."""
+        if self.high < limit or (self.high == limit and (self.is_high_open or not is_strict)):
+            return True
+        if self.low > limit or (self.low == limit and (self.is_low_open or is_strict)):
+            return False
+        return None
+
     def mirror(self) -> Segment:
         """Return the segment of the numbers with the opposite sign."""
         return Segment(self.symbol, -self.high, -self.low, self.is_high_open, self.is_low_open)

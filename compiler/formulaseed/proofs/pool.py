@@ -112,29 +112,23 @@ class Pool:
             result = _fold(op, left.value, right.value)
             if result is not None:
                 return self.number(result)
-        if (op in "+-" and right.holds(Fraction(0))) or (op in ("*", "/", "**") and right.holds(Fraction(1))):
-            return left
-        if (op == "+" and left.holds(Fraction(0))) or (op == "*" and left.holds(Fraction(1))):
-            return right
-        if op == "*" and not (left.may_fail or right.may_fail):
-            for operand in (left, right):
-                if operand.holds(Fraction(0)):
-                    return operand
+        unchanged = self._find_unchanged(op, left, right)
+        if unchanged is not None:
+            return unchanged
         if op in "+*" and right.number < left.number:  # floats commute, too
             left, right = right, left
-        base = Base.NUMBER
-        if left.base is right.base is Base.INTEGER and op in _WHOLE_RESULTS:
-            base = Base.INTEGER
-        if (
-            op == "**"
-            and left.base is Base.INTEGER
-            and right.is_constant
-            and right.base is Base.INTEGER
-            and right.value >= 0
-        ):
-            base = Base.INTEGER
         is_total = op in "+-*" or (op in ("/", "//", "%") and right.is_constant and right.value != 0)
-        return self._intern(op, (left, right), None, base, fails=not is_total)
+        return self._intern(op, (left, right), None, _base_of(op, left, right), fails=not is_total)
+
+    def _find_unchanged(self, op: str, left: Node, right: Node) -> Node | None:
+        """Return the operand that is the result, such as x of x + 0, x * 1 and 0 of 0 * x; None if neither is."""
+        neutral = Fraction(0) if op in "+-" else Fraction(1)
+        if op in ("+", "-", "*", "/", "**") and right.holds(neutral):
+            return left
+        if op in "+*" and left.holds(neutral):
+            return right
+        is_zero = op == "*" and not (left.may_fail or right.may_fail)
+        return next((operand for operand in (left, right) if is_zero and operand.holds(Fraction(0))), None)
 
     def subtract_from_zero(self, operand: Node) -> Node:
         """Return a number with the opposite sign."""
@@ -267,31 +261,25 @@ class Pool:
             if node.base is Base.BOOLEAN and node.is_constant and not other.nullable:
                 return other if node.value else self.negate(other)
         if left.nullable or right.nullable:
-            nulls = self.is_null(left), self.is_null(right)
-            values = self.equate(self.present(left), self.present(right))
-            return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
-        if left.number > right.number:
-            left, right = right, left
-        for node, other in ((left, right), (right, left)):
-            is_fraction = node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
-            if is_fraction or (node.op == "segment" and other.is_constant and not _may_equal(node.value, other.value)):
-                return self.false
-        return self._intern("eq", (left, right), None, Base.BOOLEAN)
+            return self._equate_nullable(left, right)
+        if not (_may_be(left, right) and _may_be(right, left)):
+            return self.false
+        operands = (left, right) if left.number < right.number else (right, left)
+        return self._intern("eq", operands, None, Base.BOOLEAN)
+
+    def _equate_nullable(self, left: Node, right: Node) -> Node:
+        """Return the condition that both values are null, or neither is and they are equal."""
+        nulls = self.is_null(left), self.is_null(right)
+        values = self.equate(self.present(left), self.present(right))
+        return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
 
     def order(self, left: Node, right: Node, *, is_strict: bool) -> Node:
         """Return the condition that `left` is at most `right`, or below it if `is_strict`."""
         if left.holds(None) or right.holds(None):
             return self.failure("null", Base.BOOLEAN)
-        if left.is_constant and right.is_constant:
-            return self.constant(left.value < right.value if is_strict else left.value <= right.value)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        if left.op == "segment" and right.is_constant:
-            answer = _is_segment_below(left.value, right.value, is_strict=is_strict)
-        elif right.op == "segment" and left.is_constant:
-            answer = _is_segment_below(right.value.mirror(), -left.value, is_strict=is_strict)
-        else:
-            answer = None
+        answer = _decide_order(left, right, is_strict=is_strict)
         if answer is not None:
             return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:
@@ -323,8 +311,8 @@ class Pool:
             return self.switch(*_map_values(text.args, lambda value: self.contains(value, part)))
         return self._intern("contains", (text, part), None, Base.BOOLEAN)
 
-    def switch(self, *args: Node) -> Node:
-        """Return the value after the first condition that is true: `args` are pairs of both, then the value if none is."""
+    def _list_arms(self, args: tuple[Node, ...]) -> tuple[list[Node], Node]:
+        """Return the arguments of a switch without arms that are never chosen or change nothing, and its last value."""
         arms: list[Node] = []
         otherwise = args[-1]
         for condition, value in zip(args[:-1:2], args[1::2], strict=True):
@@ -338,13 +326,15 @@ class Pool:
             otherwise = otherwise.args[-1]
         while arms and arms[-1] is otherwise and not arms[-2].may_fail:
             del arms[-2:]
+        return arms, otherwise
+
+    def switch(self, *args: Node) -> Node:
+        """Return the value after the first condition that is true: `args` are pairs of both, then the value if none is."""
+        arms, otherwise = self._list_arms(args)
         if not arms:
             return otherwise
-        if len(arms) == 2 and otherwise.base is Base.BOOLEAN:
-            if arms[1].holds(True) and otherwise.holds(False):
-                return arms[0]
-            if arms[1].holds(False) and otherwise.holds(True):
-                return self.negate(arms[0])
+        if len(arms) == 2 and otherwise.base is Base.BOOLEAN and arms[1].is_constant and otherwise.is_constant:
+            return arms[0] if arms[1].value else self.negate(arms[0])
         values = [*arms[1::2], otherwise]
         bases = {value.base for value in values if value.op != "fail"} - {Base.NULL}
         base = next(iter(bases), Base.NULL) if len(bases) < 2 else Base.NUMBER
@@ -370,21 +360,31 @@ def _map_values(args: tuple[Node, ...], change: Callable[[Node], Node]) -> list[
     return [change(arg) if place % 2 == 1 or place == last else arg for place, arg in enumerate(args)]
 
 
-def _may_equal(segment: Segment, value: Constant) -> bool:
-    """Return True if a value of the segment may be `value`."""
-    if isinstance(value, Fraction):
-        is_below = value < segment.low or (value == segment.low and segment.is_low_open)
-        return not (is_below or value > segment.high or (value == segment.high and segment.is_high_open))
-    return value not in segment.excluded
+def _base_of(op: str, left: Node, right: Node) -> Base:
+    """Return INTEGER if the result of an operation is always a whole number, else NUMBER."""
+    is_whole = op in _WHOLE_RESULTS or (op == "**" and right.is_constant and right.value >= 0)
+    return Base.INTEGER if is_whole and left.base is right.base is Base.INTEGER else Base.NUMBER
 
 
-def _is_segment_below(segment: Segment, limit: Fraction, *, is_strict: bool) -> bool | None:
-    """Return whether each number of the segment is at most `limit`, or below it if `is_strict`; None if only some are."""
-    if segment.high < limit or (segment.high == limit and (segment.is_high_open or not is_strict)):
+def _may_be(node: Node, other: Node) -> bool:
+    """Return False if the node is never equal to the other one, which is a constant; True if it may be."""
+    if not other.is_constant:
         return True
-    if segment.low > limit or (segment.low == limit and (segment.is_low_open or is_strict)):
-        return False
-    return None
+    if node.op == "segment":
+        return bool(node.value.may_equal(other.value))
+    return not (node.base is Base.INTEGER and other.base is Base.NUMBER)
+
+
+def _decide_order(left: Node, right: Node, *, is_strict: bool) -> bool | None:
+    """Return whether a constant or segment is at most, or below, a constant or segment; None if it depends."""
+    if left.is_constant and right.is_constant:
+        return bool(left.value < right.value if is_strict else left.value <= right.value)
+    answer: bool | None = None
+    if left.op == "segment" and right.is_constant:
+        answer = left.value.is_below(right.value, is_strict=is_strict)
+    if right.op == "segment" and left.is_constant:
+        answer = right.value.mirror().is_below(-left.value, is_strict=is_strict)
+    return answer
 
 
 def _fold(op: str, left: Fraction, right: Fraction) -> Fraction | None:

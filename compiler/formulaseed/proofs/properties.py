@@ -17,12 +17,13 @@ from formulaseed.ir.interpret import interpret, prepare_evaluation
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.cells import Cell
+from formulaseed.proofs.claims import PropertyClaim
 from formulaseed.proofs.encoding import Encoder, Formula
-from formulaseed.proofs.goals import PropertyClaim, Study
+from formulaseed.proofs.goals import Study
 from formulaseed.proofs.intervals import Interval
 from formulaseed.proofs.lowering import Lowering
 from formulaseed.proofs.nodes import Node, to_fraction
-from formulaseed.proofs.prover import Goal
+from formulaseed.proofs.prover import Goal, at_most
 from formulaseed.proofs.search import Candidate, Witness, shrink
 
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
@@ -117,7 +118,7 @@ class PropertyProver:
             for sign in (1, -1):
                 low, high = (before, node) if sign == 1 else (node, before)
                 if step.name == claim.cause or self._is_ordered(before, node, sign, link):
-                    study.prover.lemmas.append(((low, high), _is_at_most(low, high)))
+                    study.prover.lemmas.append(((low, high), at_most(low, high)))
                     break
         return False
 
@@ -298,8 +299,3 @@ def _add_review(encoder: Encoder, cell: Cell, aggregate: Node, grown: Mapping[No
     if where.holds(True):
         return grows
     return encoder.z3.If(encoder.term(where), grows, after == before)
-
-
-def _is_at_most(low: Node, high: Node) -> Goal:
-    """Return the condition that a number is at most another one."""
-    return lambda encoder: encoder.term(low) <= encoder.term(high)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 from formulaseed.language.typed import Symbol
@@ -89,17 +90,18 @@ class Prover:
         for component in components:
             counts = [node for node in component.aggregates if node.value == "count"][:_MAX_RELATED]
             covers = {node: _list_certain_cells(component, node) for node in counts}
-            for node in counts:
-                possible = {cell for cell in component.cells if not cell.residuals[node][0].holds(False)}
-                for other in counts:
-                    if other is not node and possible <= covers[other]:
-                        self.lemmas.append(((node, other), _at_most(node, other)))
+            for node, other in permutations(counts, 2):
+                if {cell for cell, _ in cell_parts(component, node)} <= covers[other]:
+                    self.lemmas.append(((node, other), at_most(node, other)))
             for node in component.aggregates:
-                count = self.pool.aggregate("count", node.args[0], None, Base.INTEGER)
-                if node.value == "sum" and count in component.aggregates:
-                    operands = [operand for _, operand in cell_parts(component, node) if operand is not None]
-                    interval = hull(map(self.bounds.bound, operands))
-                    self.lemmas.append(((node, count), _within(node, count, interval)))
+                self._relate_sum(component, node)
+
+    def _relate_sum(self, component: Component, node: Node) -> None:
+        """Add the lemma that a sum is within the number of its reviews times a term; nothing for other aggregates."""
+        count = self.pool.aggregate("count", node.args[0], None, Base.INTEGER)
+        if node.value == "sum" and count in component.aggregates:
+            operands = [operand for _, (_, operand) in cell_parts(component, node) if operand is not None]
+            self.lemmas.append(((node, count), _within(node, count, hull(map(self.bounds.bound, operands)))))
 
     def encoder(self, world: str) -> Encoder:
         """Return the encoder of a world: `relaxed`, `whole` or `points`."""
@@ -176,40 +178,41 @@ class Prover:
 
         Quotients are also compared with the `limits`, and with all constants in comparisons, by linear conditions.
         """
-        is_complete = depth != 0
+        levels, left_out = self._find_levels(roots, depth)
+        for node in levels:
+            solver.add(*encoder.list_bounds(node))
+            if node in left_out:
+                continue
+            if node in self.pool.anchors and node.may_fail and node is not failing:
+                solver.add(encoder.z3.Not(encoder.fails(node)))
+            solver.add(*encoder.define(node))
+        solver.add(*(write(encoder) for nodes, write in self.lemmas if all(node in levels for node in nodes)))
+        comparisons = (node for node in levels if node.op in ("lt", "le"))
+        constants = [part.value for node in comparisons for part in node.args if part.is_constant]
+        compared = list(dict.fromkeys([*limits, *constants]))[:_MAX_COMPARED]
+        for node in levels:
+            solver.add(*encoder.compare_quotient(node, compared))
+        return not left_out
+
+    def _find_levels(self, roots: Sequence[Node], depth: int | None) -> tuple[dict[Node, int], set[Node]]:
+        """Return the nodes that the roots depend on, with how many steps away they are, and those whose definition is too far."""
         levels: dict[Node, int] = {}
+        left_out: set[Node] = set()
         queue = [(root, 0) for root in roots]
         for node, level in queue:
             if levels.get(node, level + 1) <= level:
                 continue
             levels[node] = level
+            left_out.discard(node)
             is_anchor = node in self.pool.anchors
-            if is_anchor and depth is not None and level >= max(depth, 1):
-                is_complete = False
+            if (depth == 0 and node.op == "aggregate") or (is_anchor and depth is not None and level >= max(depth, 1)):
+                left_out.add(node)
                 continue
-            if node.op != "aggregate":
-                queue += ((arg, level + is_anchor) for arg in node.args)
-            if node.op == "aggregate" and depth != 0:
+            inner: Iterable[Node] = node.args
+            if node.op == "aggregate":
                 inner = (part for arg in node.args for part in walk(arg) if not part.fields)
-                queue += ((part, level + is_anchor) for part in inner)
-        for node, level in levels.items():
-            solver.add(*encoder.list_bounds(node))
-            if node.op == "aggregate" and depth == 0:
-                continue
-            if node in self.pool.anchors:
-                if depth is not None and level >= max(depth, 1):
-                    continue
-                if node.may_fail and node is not failing:
-                    solver.add(encoder.z3.Not(encoder.fails(node)))
-            solver.add(*encoder.define(node))
-        solver.add(*(write(encoder) for nodes, write in self.lemmas if all(node in levels for node in nodes)))
-        constants = dict.fromkeys(limits)
-        constants |= {
-            part.value: None for node in levels if node.op in ("lt", "le") for part in node.args if part.is_constant
-        }
-        for node in levels:
-            solver.add(*encoder.compare_quotient(node, list(constants)[:_MAX_COMPARED]))
-        return is_complete
+            queue += ((part, level + is_anchor) for part in inner)
+        return levels, left_out
 
     def refine(self, node: Node, low: Fraction | None, high: Fraction | None) -> None:
         """Try to prove that a number is never below `low`, nor above `high`; note what is proved in `bounds`.
@@ -295,10 +298,10 @@ class Prover:
                 yield known.symbol, known.to_json(_read_number(value))
 
 
-def cell_parts(component: Component, node: Node) -> list[Residual]:
-    """Return the residuals of an aggregate in the cells whose reviews may count."""
-    residuals = (cell.residuals[node] for cell in component.cells)
-    return [residual for residual in residuals if not residual[0].holds(False)]
+def cell_parts(component: Component, node: Node) -> list[tuple[Cell, Residual]]:
+    """Return the cells whose reviews an aggregate may count, with its condition and operand there."""
+    parts = ((cell, cell.residuals[node]) for cell in component.cells)
+    return [(cell, residual) for cell, residual in parts if not residual[0].holds(False)]
 
 
 def _list_certain_cells(component: Component, node: Node) -> set[Cell]:
@@ -306,7 +309,7 @@ def _list_certain_cells(component: Component, node: Node) -> set[Cell]:
     return {cell for cell in component.cells if cell.residuals[node][0].holds(True)}
 
 
-def _at_most(node: Node, other: Node) -> Goal:
+def at_most(node: Node, other: Node) -> Goal:
     """Return the condition that a number is at most another one."""
     return lambda encoder: encoder.term(node) <= encoder.term(other)
 

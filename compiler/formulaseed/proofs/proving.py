@@ -17,7 +17,8 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.goals import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim, Study
+from formulaseed.proofs.claims import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim
+from formulaseed.proofs.goals import Study
 from formulaseed.proofs.properties import Property, PropertyProver, parse_property
 from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json
 from formulaseed.proofs.world import format_number

@@ -12,9 +12,9 @@ from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
 from formulaseed.pages.values import format_plain
+from formulaseed.proofs.claims import FAILED, FAR, Move, Region, SeedProof, StepRelation
 from formulaseed.proofs.nodes import Constant, Segment
 from formulaseed.proofs.search import Witness
-from formulaseed.proofs.sweep import FAILED, FAR, Move, Region, SeedProof, StepRelation
 from formulaseed.proofs.world import Domain, format_number
 
 _MAX_KINDS = 6

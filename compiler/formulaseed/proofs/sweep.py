@@ -11,78 +11,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
+from formulaseed.proofs.claims import FAILED, FAR, Move, Region, SeedProof, Status, StepRelation
 from formulaseed.proofs.distance import RuleDistance
 from formulaseed.proofs.encoding import Encoder, Formula
 from formulaseed.proofs.lowering import Lowering, find_failures
-from formulaseed.proofs.nodes import Constant, Node, Segment, to_constant, walk
+from formulaseed.proofs.nodes import Node, Segment, to_constant, walk
 from formulaseed.proofs.pool import Pool
-from formulaseed.proofs.prover import Prover
+from formulaseed.proofs.prover import Prover, at_most
 from formulaseed.proofs.search import Candidate, Outcome, Runner, Sampler, Witness, climb, sample, shrink
 from formulaseed.proofs.world import Domain, join_domains, read_domain
 
-Status = Literal["same", "equal", "differs", "unknown"]
-"""`same`: the same expression over equal steps. `equal`: proved in exact arithmetic. `differs`: a witness shows it."""
 Pair = tuple[Outcome, Outcome]
-FAILED = "(failed)"
-"""The verdict of a restaurant for which a step fails."""
-FAR = Fraction(10) ** 320
-"""The end of a region without a bound: no number is so large."""
 _TOLERANCE = 1e-9
-
-
-class StepRelation(NamedTuple):
-    """How a step of the new seed relates to the step of the old seed called `old_name`.
-
-    `order` is `never lower` or `never higher` if that is proved of a number, else empty. `witness` shows a difference.
-    """
-
-    name: str
-    old_name: str
-    status: Status
-    order: str = ""
-    witness: tuple[Witness, Witness] | None = None
-
-
-class Move(NamedTuple):
-    """A change of the verdict from `old` to `new`, or whether one seed fails (`FAILED`), with a witness if it is possible."""
-
-    old: Value
-    new: Value
-    status: Literal["possible", "impossible", "unknown"]
-    witness: tuple[Witness, Witness] | None = None
-
-
-class Region(NamedTuple):
-    """The values of the step `name` for which the verdict moves. `move` is the change there; None if other steps decide, too."""
-
-    name: str
-    segment: Segment
-    move: tuple[Constant, Constant] | None
-
-
-@dataclass(frozen=True)
-class SeedProof:
-    """The proofs about the difference of two seeds. `regions` are None unless all steps before the verdict are equal."""
-
-    relations: tuple[StepRelation, ...]
-    verdict: str | None
-    moves: tuple[Move, ...]
-    regions: tuple[Region, ...] | None
-    domain: Domain
-    units: int
-    has_cells: bool
-
-    @property
-    def may_move(self) -> bool:
-        """True if a change of the verdict is possible or unknown."""
-        return any(move.status != "impossible" for move in self.moves)
 
 
 @dataclass
@@ -192,7 +138,7 @@ class Comparison:
             if sign in signs:
                 continue
             if self.prover.is_impossible(_is_above(low, high), [old, new], worlds=("relaxed",)):
-                self.prover.lemmas.append(((low, high), _is_at_most(low, high)))
+                self.prover.lemmas.append(((low, high), at_most(low, high)))
                 return words
         return ""
 
@@ -302,17 +248,16 @@ class Comparison:
     def _find_regions(self, verdict: str) -> tuple[Region, ...] | None:
         """Return the values of a number for which the verdicts differ, if both verdicts are rules over equal steps; else None."""
         old, new = self.old.steps[self.old_names[verdict]], self.new.steps[verdict]
-        roots = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
-        drivers = dict.fromkeys(
-            part for part in roots if part in self.pool.anchors and part.is_numeric and not part.nullable
-        )
+        parts = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
+        used = dict.fromkeys(part for part in parts if part in self.pool.anchors)
         names = {node: name for name, node in reversed(self.new.steps.items())}
-        known = set(self.old.steps.values()) & set(self.new.steps.values())
-        if not all(part in known for part in roots if part in self.pool.anchors):
+        if not used.keys() <= set(self.old.steps.values()) & names.keys():
             return None
-        for driver in drivers:
-            regions = list(self._cut(driver, names[driver], old, new))
-            if regions and any(region is None for region in regions):
+        for driver in used:
+            regions = (
+                list(self._cut(driver, names[driver], old, new)) if driver.is_numeric and not driver.nullable else []
+            )
+            if None in regions:
                 return tuple(_merge([region for region in regions if region is not None]))
         return None
 
@@ -417,11 +362,6 @@ def _has_value(encoder: Encoder, node: Node, value: Value) -> Formula:
 def _is_above(low: Node, high: Node) -> Callable[[Encoder], Formula]:
     """Return the goal that a number is above another one."""
     return lambda encoder: encoder.term(low) > encoder.term(high)
-
-
-def _is_at_most(low: Node, high: Node) -> Callable[[Encoder], Formula]:
-    """Return the goal that a number is at most another one."""
-    return lambda encoder: encoder.term(low) <= encoder.term(high)
 
 
 def _may_fail(pool: Pool, node: Node) -> bool:

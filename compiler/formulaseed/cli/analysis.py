@@ -133,7 +133,7 @@ def diff(
     if rows == new_rows == "-":
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
     if "verdicts" in checks and rows is None and not prove:
-        raise click.UsageError("--fail-on verdicts needs restaurants, --rows FILE, or --prove")
+        raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE, or all of them: --prove")
     old_seed, old_parameters = _load(old, params_old)
     new_seed, new_parameters = _load(new, params_new)
     with report_failures() as failures:

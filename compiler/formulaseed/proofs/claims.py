@@ -91,7 +91,7 @@ class Claims:
 
 
 class StepRelation(NamedTuple):
-    """How a step of the new seed relates to the step of the old seed called `old_name`.
+    """The relation of a step of the new seed to the step of the old seed called `old_name`.
 
     `order` is `never lower` or `never higher` if that is proved of a number, else empty. `witness` shows a difference.
     """

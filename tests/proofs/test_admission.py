@@ -11,7 +11,6 @@ from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base
 from formulaseed.proofs.lowering import Lowering
 from formulaseed.proofs.nodes import Node
 from formulaseed.proofs.pool import Pool
@@ -82,7 +81,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
                 solver.add(encoder.term(node) == encoder.constant(value))
     if failure is not None and failure[1] != "overflow" and failure[0] not in rounded:
         step = next(step for step in program.steps if step.name == failure[0])
-        node = Pool_failure(lowering, step)
+        node = lowering.steps[step.name]
         roots.append(node)
         if not node.is_constant:
             solver.add(encoder.fails(node))
@@ -96,11 +95,6 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
     prover.add_definitions(solver, encoder, roots, None, roots[-1] if failure is not None and roots else None)
     solver.add(*encoder.list_string_axioms())
     assert solver.check() != z3.unsat, (world, restaurant, values, failure)
-
-
-def Pool_failure(lowering: Lowering, step: nodes.Step) -> Node:
-    """The node of a step that fails."""
-    return lowering.steps[step.name]
 
 
 def read_shared(prover: Prover, restaurant: Restaurant) -> dict[Symbol, Any]:
@@ -143,8 +137,3 @@ def test_the_tasks_admit_random_restaurants(path: Any) -> None:
             assert_admitted(prover, lowering, restaurant, world)
 
     run()
-
-
-def test_base_is_named() -> None:
-    """Whole numbers are known as such, whatever their type in the seed."""
-    assert Pool().constant(Fraction(3)).base is Base.INTEGER

@@ -189,3 +189,12 @@ def test_the_domain_may_be_wide() -> None:
     narrow, wide = (prove(small_seed(*steps), wide=wide).claims.bounds[0] for wide in (False, True))
     assert (narrow.high.status, narrow.high.bound) == ("tight", 5)
     assert (wide.high.status, wide.high.bound) == ("tight", 10**100)
+
+
+def test_a_step_may_be_a_nullable_field() -> None:
+    """A step that is nothing but a field can be null, and both branches of a test for null are reached."""
+    context = [{"name": "tier", "type": "integer", "nullable": True}]
+    rules = [{"when": "TIER == None", "then": "none"}, {"else": "some"}]
+    steps = [{"name": "TIER", "op": "expr", "expr": "context.tier"}, {"name": "KIND", "op": "case", "rules": rules}]
+    proofs = prove(small_seed(*steps, context=context))
+    assert [claim.status for claim in proofs.claims.verdicts] == ["reached", "reached"]

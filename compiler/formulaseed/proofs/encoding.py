@@ -123,6 +123,8 @@ class Encoder:
 
     def is_variable(self, node: Node) -> bool:
         """Return True if a node has a variable of its own, which its definition restricts."""
+        if node.op == "input":
+            return False  # the domain restricts it, also if a step is nothing but a field
         if node in self.pool.anchors or node.op in ("aggregate", "fail", "contains", "len"):
             return True
         if node.op in ("floor", "ceil", "trunc", "round", "log", "sqrt", "**", "//", "%"):

@@ -80,7 +80,8 @@ class Proofs(RenderedDocument):
         step = choose_verdict(self.program)
         if step is None or not self.claims.verdicts:
             return
-        yield Heading(f"{step.name}: {label_of(step)}" if step.label else step.name, 3)
+        label = label_of(step)
+        yield Heading(step.name if label == step.name.lower() else f"{step.name}: {label}", 3)
         yield Items(
             [
                 ListItem((InlineCode(format_plain(claim.value)), ": ", self._describe_reach(claim)))

@@ -155,8 +155,14 @@ class Sampler:
     def __init__(self, domain: Domain, builder: CellBuilder) -> None:
         self._domain = domain
         self.random = random.Random(0)
-        self._rows = [list(classes) for classes in builder.list_row_values([field.symbol for field in domain.rows()])]
-        self._shared = [(known.symbol, builder.list_shared_values(known)) for known in domain.shared()]
+        self._rows = [
+            sorted(classes, key=_rate_simplicity)
+            for classes in builder.list_row_values([field.symbol for field in domain.rows()])
+        ]
+        self._shared: list[tuple[Symbol, list[Value]]] = []
+        for known in domain.shared():
+            pairs = [((known.symbol, value),) for value in builder.list_shared_values(known)]
+            self._shared.append((known.symbol, [pair[0][1] for pair in sorted(pairs, key=_rate_simplicity)]))
 
     def draw_row(self) -> Row:
         """Return a random review."""
@@ -224,6 +230,12 @@ class Sampler:
         for number in range(len(candidate.rows) if len(candidate.rows) <= _MAX_SIMPLIFIED else 0):
             for classes in self._rows:
                 yield lambda c, number=number, simplest=dict(classes[0]): _change_row(c, number, simplest)  # type: ignore[misc]
+
+
+def _rate_simplicity(values: Sequence[tuple[Symbol, Value]]) -> float:
+    """Return the distance of a single number from 0, and 0 for other values: smaller ones are simpler."""
+    value = values[0][1] if len(values) == 1 else None
+    return abs(value) if isinstance(value, int | float) else 0
 
 
 def _change_row(candidate: Candidate, number: int, values: Mapping[Symbol, Value]) -> Candidate:

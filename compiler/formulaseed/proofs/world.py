@@ -69,14 +69,14 @@ class FieldDomain:
     def _describe_numbers(self) -> str:
         """Return the kind and the range of the numbers in words; bounds as wide as the module accepts are left out."""
         kind = {1: "whole numbers", _HALVES: "halves"}.get(self.per_unit or 0, "numbers")
-        widest = limits.INTEGER_MAX if self.base is Base.INTEGER else limits.INPUT_MAX
+        widest = to_fraction(limits.INTEGER_MAX if self.base is Base.INTEGER else limits.INPUT_MAX)
         has_low = self.low > -widest
-        has_high = self.high < min(widest, limits.INTEGER_MAX)
+        has_high = self.high < min(widest, Fraction(limits.INTEGER_MAX))
         if has_low and has_high:
             return f"{kind} from {format_number(self.low)} to {format_number(self.high)}"
         if has_low:
             return f"{kind} of {format_number(self.low)} or more"
-        return f"{kind} of {format_number(self.high)} or less" if has_high else f"any {kind}"
+        return f"{kind} of {format_number(self.high)} or less" if has_high else f"any {kind[:-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
 def _read_field(symbol: Symbol, ty: Type, bounds: _Ends, *, is_yelp: bool) -> FieldDomain:
     """Return the domain of a field with this type and these declared bounds; with `is_yelp` that of Yelp's data."""
     if ty.base is Base.BOOLEAN:
-        return FieldDomain(symbol, ty.base, (True, False), nullable=ty.nullable)
+        return FieldDomain(symbol, ty.base, (False, True), nullable=ty.nullable)
     if not ty.is_numeric:
         return FieldDomain(symbol, ty.base, ty.values or (), nullable=ty.nullable)
     widest = to_fraction(limits.INTEGER_MAX if ty.base is Base.INTEGER else limits.INPUT_MAX)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, EvaluationError
+from formulaseed.proofs import search
 from formulaseed.proofs.proving import Proofs, prove
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.testing import reference_evaluate
@@ -53,8 +54,9 @@ def check_witnesses(seed: FormulaSeed, proofs: Proofs) -> None:
 
 @pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
 @pytest.mark.thorough
-def test_nothing_stays_unknown_about_the_tasks(path: Path) -> None:
+def test_nothing_stays_unknown_about_the_tasks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every rule of every task is reached, nothing fails, every number has a bound that is reached or none."""
+    monkeypatch.setattr(search, "SAMPLES", 1_500)
     seed = load_seed(path)
     proofs = prove(seed)
     known = proofs.json

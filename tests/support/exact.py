@@ -60,18 +60,25 @@ class ExactEvaluation(Evaluation):
 
 
 def exact_values(
-    program: nodes.Program, rows: Iterable[Mapping[str, Any]], context: Mapping[str, Any], parameters: Mapping[str, Any]
+    program: nodes.Program,
+    rows: Iterable[Mapping[str, Any]],
+    context: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    fixed: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], tuple[str, str] | None]:
     """The exact values of the steps, and the step and kind of the failure that ended the evaluation, or None.
 
-    A value too large for a float, which only fractions hold, counts as an overflow.
+    A value too large for a float, which only fractions hold, counts as an overflow. `fixed` has values of steps.
     """
     prepared = prepare_evaluation(program, rows, context, parameters)
     shared = {symbol: exact(value) for symbol, value in prepared.shared.items()}
     evaluation = ExactEvaluation(shared, [{s: exact(v) for s, v in row.items()} for row in prepared.rows])
     for step in program.steps:
         try:
-            evaluation.evaluate_step(step)
+            if fixed is not None and step.name in fixed:
+                evaluation.set_value(step, exact(fixed[step.name]))
+            else:
+                evaluation.evaluate_step(step)
             for value in evaluation.results.values():
                 if isinstance(value, Fraction):
                     float(value)

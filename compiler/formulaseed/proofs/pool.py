@@ -59,8 +59,6 @@ class Pool:
             self._nodes[key] = node
         return node
 
-    # --- leaves
-
     def constant(self, value: Constant) -> Node:
         """Return a constant. A number without decimals is a whole number, whatever its type in the seed."""
         base = Base.NULL
@@ -88,8 +86,6 @@ class Pool:
     def failure(self, kind: str, base: Base) -> Node:
         """Return an expression that always fails with a fault of this kind."""
         return self._intern("fail", (), kind, base, fails=True)
-
-    # --- operations
 
     def build(self, op: str, args: tuple[Node, ...], value: Any = None, base: Base = Base.NUMBER) -> Node:
         """Return the operation of these operands, simplified. `base` is used for operations that do not determine theirs."""
@@ -178,8 +174,6 @@ class Pool:
             return self.number(0)
         return self._intern("aggregate", args, function, base)
 
-    # --- nulls
-
     def is_null(self, operand: Node) -> Node:
         """Return the condition that a value is null."""
         if operand.is_constant:
@@ -195,8 +189,6 @@ class Pool:
         if operand.is_constant:
             return self.failure("null", Base.NUMBER)
         return self._intern("present", (operand,), None, operand.base, fails=True)
-
-    # --- conditions
 
     def negate(self, condition: Node) -> Node:
         """Return the opposite of a condition."""
@@ -256,16 +248,20 @@ class Pool:
         if left is right and not left.may_fail:
             return self.true
         for node, other in ((left, right), (right, left)):
-            if node.holds(None):
-                return self.is_null(other)
-            if node.base is Base.BOOLEAN and node.is_constant and not other.nullable:
-                return other if node.value else self.negate(other)
+            if node.is_constant and (node.value is None or (node.base is Base.BOOLEAN and not other.nullable)):
+                return self._equate_constant(other, node.value)
         if left.nullable or right.nullable:
             return self._equate_nullable(left, right)
         if not (_may_be(left, right) and _may_be(right, left)):
             return self.false
         operands = (left, right) if left.number < right.number else (right, left)
         return self._intern("eq", operands, None, Base.BOOLEAN)
+
+    def _equate_constant(self, node: Node, value: bool | None) -> Node:
+        """Return the condition that a node is null, or a condition is true or false."""
+        if value is None:
+            return self.is_null(node)
+        return node if value else self.negate(node)
 
     def _equate_nullable(self, left: Node, right: Node) -> Node:
         """Return the condition that both values are null, or neither is and they are equal."""
@@ -339,8 +335,6 @@ class Pool:
         bases = {value.base for value in values if value.op != "fail"} - {Base.NULL}
         base = next(iter(bases), Base.NULL) if len(bases) < 2 else Base.NUMBER
         return self._intern("switch", (*arms, otherwise), None, base, nullable=any(value.nullable for value in values))
-
-    # --- walks
 
     def substitute(self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node]) -> Node:
         """Return a node with other nodes in place of some; `memo` caches results, and must be used for `replacements` only."""

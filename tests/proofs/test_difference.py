@@ -136,6 +136,34 @@ def test_fields_of_other_types_are_refused() -> None:
         diff(old, new, prove=True)
 
 
+def test_a_verdict_without_listed_values_may_move() -> None:
+    """A verdict that is any string has no list of moves; it may have moved unless it is proved equal."""
+    steps = [{"name": "NAME", "op": "expr", "expr": "context.name if context.is_open == 1 else 'closed'"}]
+    old = tiny_seed(parameters={}, compute=steps, output=["NAME"])
+    new = tiny_seed(
+        parameters={},
+        compute=[{**steps[0], "expr": "context.name if context.is_open == 0 else 'closed'"}],
+        output=["NAME"],
+    )
+    difference = diff(old, new, prove=True)
+    assert difference.has_changed("verdicts")
+    assert "No restaurant gets another" not in difference.text
+    same = diff(old, old, prove=True)
+    assert "No restaurant gets another NAME." in same.text
+    assert not same.has_changed("verdicts")
+
+
+def test_a_verdict_may_become_null() -> None:
+    """Null is one of the values of a verdict that may be null."""
+    steps = [{"name": "N", "op": "count"}, {"name": "KIND", "op": "expr", "expr": "'some' if N > 0 else 'none'"}]
+    old = tiny_seed(parameters={}, compute=steps, output=["KIND"])
+    new = tiny_seed(
+        parameters={}, compute=[steps[0], {**steps[1], "expr": "'some' if N > 0 else None"}], output=["KIND"]
+    )
+    moves = [(move.old, move.new) for move in proof_of(diff(old, new, prove=True)).moves if move.status == "possible"]
+    assert moves == [("none", None)]
+
+
 # --- mutants
 
 

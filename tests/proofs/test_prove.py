@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, EvaluationError
-from formulaseed.proofs import search
+from formulaseed.proofs import cells, search
 from formulaseed.proofs.proving import Proofs, prove
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.testing import reference_evaluate
@@ -200,3 +200,13 @@ def test_a_step_may_be_a_nullable_field() -> None:
     steps = [{"name": "TIER", "op": "expr", "expr": "context.tier"}, {"name": "KIND", "op": "case", "rules": rules}]
     proofs = prove(small_seed(*steps, context=context))
     assert [claim.status for claim in proofs.claims.verdicts] == ["reached", "reached"]
+
+
+def test_too_many_cells_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without cells, aggregates are only bounded: fewer claims are proved, none is wrong, and the text says so."""
+    monkeypatch.setattr(cells, "MAX_CELLS", 1)
+    seed = small_seed({"name": "SHARE", "op": "expr", "expr": "N_GOOD / N if N > 0 else 0"})
+    proofs = prove(seed, properties=["increasing SHARE in N_GOOD"])
+    check_witnesses(seed, proofs)
+    assert "too many kinds to follow" in proofs.text
+    assert proofs.claims.bounds[0].high.status == "unknown"

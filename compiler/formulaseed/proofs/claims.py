@@ -134,5 +134,13 @@ class SeedProof:
 
     @property
     def may_move(self) -> bool:
-        """True if a change of the verdict is possible or unknown."""
-        return any(move.status != "impossible" for move in self.moves)
+        """True if a change of the verdict is possible or unknown, also of one whose values are not known beforehand."""
+        is_listed = any(FAILED not in (move.old, move.new) for move in self.moves)
+        is_unlisted = self.verdict is not None and not self.is_verdict_equal and not is_listed
+        return is_unlisted or any(move.status != "impossible" for move in self.moves)
+
+    @property
+    def is_verdict_equal(self) -> bool:
+        """True if it is proved that no restaurant gets another verdict."""
+        statuses = (relation.status for relation in self.relations if relation.name == self.verdict)
+        return any(status in ("same", "equal") for status in statuses)

@@ -78,7 +78,7 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
             yield sentence(*_describe_region(region))
     if proof.moves:
         yield Items(list(_list_moves(proof.moves, programs[1])))
-    elif proof.verdict is not None:
+    if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
     differing = [
         relation

@@ -161,7 +161,9 @@ class Comparison:
 
     def _list_values(self, place: int, name: str) -> tuple[Value, ...]:
         """Return the possible values of a verdict in one of the seeds."""
-        return list_verdicts(next(step for step in self.seeds[place].program.steps if step.name == name))
+        step = next(step for step in self.seeds[place].program.steps if step.name == name)
+        values = list_verdicts(step)
+        return (*values, None) if values and step.ty.nullable and None not in values else values
 
     def _decide_move(self, old: Node, new: Node, before: Value, after: Value, verdict: str) -> Move:
         """Return whether a move is possible, with a witness, or impossible, or unknown."""

@@ -205,7 +205,7 @@ def test_a_step_may_be_a_nullable_field() -> None:
 def test_too_many_cells_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without cells, aggregates are only bounded: fewer claims are proved, none is wrong, and the text says so."""
     monkeypatch.setattr(cells, "MAX_CELLS", 1)
-    seed = small_seed({"name": "SHARE", "op": "expr", "expr": "N_GOOD / N if N > 0 else 0"})
+    seed = small_seed({"name": "SHARE", "op": "expr", "expr": "100 * N_GOOD / N if N > 0 else 0"})
     proofs = prove(seed, properties=["increasing SHARE in N_GOOD"])
     check_witnesses(seed, proofs)
     assert "too many kinds to follow" in proofs.text

@@ -254,8 +254,8 @@ class Pool:
             return self._equate_nullable(left, right)
         if not (_may_be(left, right) and _may_be(right, left)):
             return self.false
-        operands = (left, right) if left.number < right.number else (right, left)
-        return self._intern("eq", operands, None, Base.BOOLEAN)
+        operands = sorted((left, right), key=lambda operand: operand.number)
+        return self._intern("eq", tuple(operands), None, Base.BOOLEAN)
 
     def _equate_constant(self, node: Node, value: bool | None) -> Node:
         """Return the condition that a node is null, or a condition is true or false."""

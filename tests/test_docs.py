@@ -24,7 +24,7 @@ SESSION = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 ASKS_A_MODEL = re.compile(r"--extractor (?:anthropic|cascade)(?!.*--dry-run)|formulaseed store info")
 """Commands that need a key, or what one of them has left; they are tested against a server on loopback elsewhere."""
-LONG = ("analysis", "extraction", "tutorial")
+LONG = ("analysis", "extraction", "proving", "tutorial")
 """Pages whose sessions take seconds."""
 BLOCK = re.compile(r"^```(python|json|toml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = [

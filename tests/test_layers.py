@@ -19,8 +19,8 @@ PACKAGE = ROOT / "compiler" / "formulaseed"
 
 ORDER = (
     "limits", "resources", "source", "diagnostics", "errors", "language", "ir", "seed", "requests", "reference", "backends",
-    "data", "pipeline", "documents", "runtime", "llm", "extractors", "draft", "pages", "explanation", "compare", "editor",
-    "api", "spark", "testing", "__init__", "cli", "__main__",
+    "data", "pipeline", "documents", "runtime", "llm", "extractors", "draft", "pages", "explanation", "proofs", "compare",
+    "editor", "api", "spark", "testing", "__init__", "cli", "__main__",
 )  # fmt: skip
 """The layers, the lowest first. Each may import itself and those before it: at start-up, later, or for types alone."""
 
@@ -46,6 +46,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("reference/database.py",),
     **dict.fromkeys(("sklearn", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
     "scipy": ("extractors/trained/", "extractors/cascade.py"),
+    "z3": ("proofs/encoding.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }  # fmt: skip

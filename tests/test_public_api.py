@@ -67,6 +67,7 @@ def objects(lines: list[dict[str, Any]], results: Path) -> dict[str, Any]:
         "load_evaluator": formulaseed.load_evaluator(SEED),
         "load_requests": formulaseed.load_requests(REQUESTS),
         "load_seed": formulaseed.load_seed(SEED),
+        "prove": formulaseed.prove(COUNTING, quick=True),
         "report": formulaseed.report(SEED, rows),
         "run": formulaseed.run(SEED, CONTEXTS, extractor=RECORDED),
         "score": formulaseed.score(SEED, rows, engine="python"),

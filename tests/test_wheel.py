@@ -190,6 +190,7 @@ USES: dict[str, tuple[object, ...]] = {
     "llm": (*RUN, "--extractor", "anthropic", "--retries", "0", "--limit", "1"),
     "lsp": ("lsp",),
     "parquet": (*RUN, "--extractor", "recorded", *RECORDED, "--out", "results.parquet"),
+    "prove": ("prove", SEED),
     "spark": ("-c", _FRAMES),
     "testing": ("-c", _STRATEGIES),
     "train": (*RUN, "--extractor", "trained", *RECORDED),
@@ -263,7 +264,7 @@ def test_without_extras_the_demo_works_and_a_missing_extra_is_named(base: Path, 
     """The demo speaks of nothing to install; each use says which extra it needs, and how to install it."""
     demo = call(base, "-m", "formulaseed", "demo", cwd=tmp_path)
     assert (demo.returncode, "pip install" in demo.stdout + demo.stderr) == (0, False)
-    for extra in ("database", "llm", "lsp", "parquet", "train"):
+    for extra in ("database", "llm", "lsp", "parquet", "prove", "train"):
         done = call(base, "-m", "formulaseed", *USES[extra], cwd=tmp_path, ANTHROPIC_API_KEY="none")
         assert done.returncode == 2, (extra, done.stderr)
         assert f"formulaseed[{extra}]" in done.stderr

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from formulaseed.explanation.explanation import Explanation
     from formulaseed.explanation.report import Report, report
     from formulaseed.extractors.phase2 import Outcome, extract, run
+    from formulaseed.proofs.proving import Proofs, prove
     from formulaseed.reference.evaluation import Formula
     from formulaseed.requests.validate import RequestResult, Validation
     from formulaseed.runtime.evaluator import Evaluator
@@ -33,6 +34,7 @@ _PUBLIC_NAMES = {
     "errors": ("DataError", "EvaluationError", "FormulaSeedError", "SeedError"),
     "documents": ("FormulaSeed", "RequestsFile", "compile_seed", "load_requests", "load_seed"),
     "extractors.phase2": ("Outcome", "extract", "run"),
+    "proofs.proving": ("Proofs", "prove"),
     "reference.evaluation": ("Formula",),
     "compare.cover": ("Coverage", "cover"),
     "compare.diff": ("Difference", "diff"),
@@ -48,9 +50,10 @@ _MODULES = {name: f"formulaseed.{module}" for module, names in _PUBLIC_NAMES.ite
 
 __all__ = [
     "Coverage", "DataError", "Diagnostic", "Difference", "EvaluationError", "Evaluator", "ExpectedOutputs", "Explanation",
-    "Formula", "FormulaSeed", "FormulaSeedError", "Outcome", "Report", "RequestResult", "RequestsFile", "ResultsDifference",
-    "SeedError", "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover",
-    "diff", "diff_results", "expect", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "report",
+    "Formula", "FormulaSeed", "FormulaSeedError", "Outcome", "Proofs", "Report", "RequestResult", "RequestsFile",
+    "ResultsDifference", "SeedError",
+    "Sensitivity", "Validation", "__version__", "check", "compile_formula", "compile_seed", "cover",
+    "diff", "diff_results", "expect", "explain", "extract", "load_evaluator", "load_requests", "load_seed", "prove", "report",
     "run", "score", "sensitivity", "validate_requests",
 ]  # fmt: skip
 

@@ -174,8 +174,8 @@ def test_wrong_usage_of_the_command(tmp_path: Path) -> None:
     for arguments, message in (
         ((lines, lines), "results need --key"), ((seed, lines, "--key", "a"), "must both be seeds"),
         ((lines, lines, "--key", "a", "--rows", lines), "without rows"), ((seed, seed, "--key", "a"), "--key is for results"),
-        ((lines, lines, "--key", "a", "--fail-on", "extraction"), "without rows, parameters, --expected and"),
-        ((lines, lines, "--key", "a", "--expected", lines), "without rows, parameters, --expected and"),
+        ((lines, lines, "--key", "a", "--fail-on", "extraction"), "without rows, parameters, --expected, --prove and"),
+        ((lines, lines, "--key", "a", "--expected", lines), "without rows, parameters, --expected, --prove and"),
     ):  # fmt: skip
         done = run(*arguments)
         assert (done.status, message in done.err) == (2, True), done.err

@@ -217,6 +217,20 @@ def test_the_rows_of_expected_outputs_may_be_elsewhere(project: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_proofs_are_a_test_if_configured(project: Path) -> None:
+    """It passes if every rule is reached, and fails with the proofs if no restaurant reaches one."""
+    pytest.importorskip("z3")
+    (project / "pytest.ini").write_text(CONFIGURATION + "formulaseed_prove = true\n")
+    run(project, f"{SEED}::proofs").assert_outcomes(passed=1)
+    rules = [{"when": "TWICE + N == 1", "then": "odd"}, {"else": "even"}]
+    steps = [*small_seed()["compute"], {"name": "KIND", "op": "case", "rules": rules}]
+    write_json(project / SEED, small_seed(compute=steps, output=["KIND"]))
+    result = run(project, f"{SEED}::proofs")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*KIND: 'odd' if *: no restaurant gets it, as proved"])
+
+
+@pytest.mark.thorough
 def test_faults_of_expected_outputs_fail(project: Path) -> None:
     """An unknown output and a restaurant without rows fail with the message of `expect`; a seed with errors skips them."""
     for line, message in (

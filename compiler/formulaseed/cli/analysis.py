@@ -1,4 +1,4 @@
-"""Define the commands that analyse a policy: `diff`, `expect`, `sensitivity`, `cover` and `graph`."""
+"""Define the commands that analyse a policy: `diff`, `expect`, `sensitivity`, `cover`, `prove` and `graph`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ from formulaseed.compare.results import ResultsDifference, are_results, diff_res
 from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
-from formulaseed.data.results import FINE, WRONG
+from formulaseed.data.results import FINE, PARTIAL, WRONG
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.pages.graph import as_dot, as_mermaid, build_graph
+from formulaseed.proofs.proving import Proofs
+from formulaseed.proofs.proving import prove as run_proofs
 from formulaseed.runtime.loading import compile_evaluator
 
 _form_option = click.option(
@@ -42,7 +44,9 @@ _expected_option = click.option(
 _output_option = click.option("--output", metavar="NAME", help="The output to look at, in place of the verdict.")
 
 
-def _print(document: Difference | ResultsDifference | ExpectedOutputs | Sensitivity | Coverage, form: str) -> None:
+def _print(
+    document: Difference | ResultsDifference | ExpectedOutputs | Sensitivity | Coverage | Proofs, form: str
+) -> None:
     """Print the result of a command on standard output in the format `form`: text, markdown, json or html."""
     if form == "json":
         emit_json(document.json)
@@ -81,6 +85,7 @@ def _load(path: str, params: tuple[str, ...]) -> tuple[FormulaSeed, dict[str, An
     multiple=True,
     help="Exit with 1 where a verdict, an output or what is extracted changes, or an expectation breaks.",
 )
+@click.option("--prove", is_flag=True, help="Also prove what holds for all restaurants; needs the extra `prove`.")
 @_form_option
 def diff(
     old: str,
@@ -95,21 +100,25 @@ def diff(
     checks: tuple[Check, ...],
     form: str,
     duplicates: Duplicates,
+    prove: bool,
 ) -> None:
     """Compare two seeds step by step, and what they make of the same restaurants.
 
     Pass one seed twice with --param-old and --param-new for two settings of it. If the seeds ask different questions, pass
     the rows that were extracted for each: each verdict that moved is then explained by the reviews, facts and parameters that
-    changed. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by line. Exit status 1 where
-    --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
+    changed. --prove says which outputs are equal for all restaurants, and which verdicts can move; then --fail-on verdicts also
+    fails if a move is possible or unknown. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by
+    line. Exit status 1 where --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
     """
     if "expected" in checks and expected is None:
         raise click.UsageError("--fail-on expected needs expected outputs: --expected FILE")
     if are_results(old) or are_results(new):
         if not are_results(old) or not are_results(new):
             raise click.UsageError("OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)")
-        if rows or new_rows or expected or params_old or params_new or "extraction" in checks:
-            raise click.UsageError("results are compared without rows, parameters, --expected and --fail-on extraction")
+        if rows or new_rows or expected or prove or params_old or params_new or "extraction" in checks:
+            raise click.UsageError(
+                "results are compared without rows, parameters, --expected, --prove and --fail-on extraction"
+            )
         if key is None:
             raise click.UsageError("results need --key, the column that names restaurants, such as business_id")
         results = diff_results(old, new, key=key, output=output)
@@ -123,8 +132,8 @@ def diff(
         raise click.UsageError("--expected goes with --rows")
     if rows == new_rows == "-":
         raise click.UsageError("--rows and --new-rows cannot both be standard input")
-    if "verdicts" in checks and rows is None:
-        raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE")
+    if "verdicts" in checks and rows is None and not prove:
+        raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE, or all of them: --prove")
     old_seed, old_parameters = _load(old, params_old)
     new_seed, new_parameters = _load(new, params_new)
     with report_failures() as failures:
@@ -138,6 +147,7 @@ def diff(
             failures=failures,
             duplicates=duplicates,
             expected=read_lines(expected, "expected") if expected is not None else None,
+            prove=prove,
         )
     _print(difference, form)
     is_refused = any(difference.has_changed(check) for check in checks)
@@ -192,6 +202,51 @@ def cover(
     _print(coverage, form)
     is_refused = fail_under is not None and coverage.percent < fail_under
     finish(WRONG if is_refused else failures.status)
+
+
+@click.command("prove")
+@click.argument("seed", metavar="SEED")
+@click.option("--property", "properties", multiple=True, metavar="TEXT",
+              help='A claim, such as "increasing SCORE in N_SEVERE" or "never_lowers SCORE by IS_INCIDENT".')  # fmt: skip
+@click.option("--quick", is_flag=True, help="Only try restaurants, without the solver.")
+@click.option(
+    "--wide", is_flag=True, help="Fields may have all values that the module accepts, not only those of Yelp."
+)
+@click.option("--parameters", type=click.Choice(["default", "any"]), default="default", show_default=True,
+              help="The values of parameters.")  # fmt: skip
+@click.option("--effort", type=click.IntRange(1, 1000), default=1, show_default=True, help="How hard to try.")
+@param_option
+@_form_option
+def prove(
+    seed: str,
+    properties: tuple[str, ...],
+    quick: bool,
+    wide: bool,
+    parameters: str,
+    effort: int,
+    params: tuple[str, ...],
+    form: str,
+) -> None:
+    """Prove what holds for every restaurant: which rules and verdicts are reached, what cannot fail, how far numbers go.
+
+    A claim is proved, or shown by a restaurant, or unknown. Properties are those that the seed declares, and --property. Exit
+    status 1 if a property is refuted, 3 if none is but one is unknown. Proofs need the extra `prove`; --quick does not.
+    """
+    loaded, own_parameters = _load(seed, params)
+    proofs = run_proofs(
+        loaded,
+        parameters=own_parameters,
+        properties=properties,
+        quick=quick,
+        wide=wide,
+        any_parameters=parameters == "any",
+        effort=effort,
+    )
+    _print(proofs, form)
+    statuses = {claim.status for claim in proofs.properties}
+    if "refuted" in statuses:
+        finish(WRONG)
+    finish(PARTIAL if "unknown" in statuses else FINE)
 
 
 class _Percent(click.ParamType[float]):

@@ -23,11 +23,13 @@ from formulaseed.data.jsonl import InputLine, Lines, open_lines
 from formulaseed.data.results import Failures
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
 from formulaseed.errors import DataError
+from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.html import as_page
 from formulaseed.pages.markdown import as_markdown
+from formulaseed.proofs.claims import SeedProof
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
 
@@ -72,6 +74,9 @@ class Difference(RenderedDocument):
     new: ComparedSeed
     changes: SeedChanges
     outcomes: Outcomes | None
+    proof: SeedProof | None = None
+    """The proofs for all restaurants; None unless they were requested."""
+    programs: tuple[nodes.Program, nodes.Program] | None = None
 
     @property
     def title(self) -> str:
@@ -88,27 +93,40 @@ class Difference(RenderedDocument):
 
         `verdicts`: a restaurant has another verdict, or fails with one seed only. `outputs`: an output has another name or
         type, or another value for a restaurant. `extraction`: reviews are asked something else. `expected`: a restaurant has
-        an expected output with the old seed only.
+        an expected output with the old seed only. With a proof, a verdict also has changed if it is possible or unknown
+        that it moves.
         """
         if check in ("outputs", "extraction") and self.changes.select(check):
+            return True
+        if check == "verdicts" and self.proof is not None and self.proof.may_move:
             return True
         return self.outcomes is not None and self.outcomes.has_changed(check)
 
     @cached_property
     def json(self) -> dict[str, Any]:
         """The difference as JSON values; docs/analysis.md describes them."""
-        return {
+        values = {
             "old": self.old.to_json(),
             "new": self.new.to_json(),
             "changes": [change.to_json() for change in self.changes.all],
             "data": self.outcomes and self.outcomes.to_json(),
         }
+        if self.proof is not None:
+            from formulaseed.proofs.report import difference_json
+
+            values["proof"] = difference_json(self.proof)
+        return values
 
     @cached_property
     def markdown(self) -> str:
         """The difference for a comment on a pull request: a summary, with every change and restaurant folded away."""
         details = (*self.changes.build_blocks(), *self._build_restaurants())
-        summary = [self._build_headline(), *self.changes.summarize_categories(), *self._build_effect()]
+        summary = [
+            self._build_headline(),
+            *self.changes.summarize_categories(),
+            *self._build_proof(),
+            *self._build_effect(),
+        ]
         return as_markdown([*summary, Details("every change", details)] if details else summary)
 
     def __repr__(self) -> str:
@@ -122,13 +140,21 @@ class Difference(RenderedDocument):
     def _blocks(self, max_restaurants: int = MAX_IN_TEXT) -> list[Block]:
         """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
         restaurants = self._build_restaurants(max_restaurants)
-        return [self._build_headline(), *self.changes.build_blocks(), *self._build_effect(), *restaurants]
+        changes = [self._build_headline(), *self.changes.build_blocks(), *self._build_proof()]
+        return [*changes, *self._build_effect(), *restaurants]
 
     def _build_headline(self) -> Paragraph:
         """Return a sentence with both seeds, and the number of changes of each category that has some."""
         counts = {words: len(self.changes.select(category)) for category, words in _COUNT_WORDS.items()}
         summary = ", ".join(f"{count} {words}" for words, count in counts.items() if count) or "they say the same"
         return sentence(*self.old.format_name(), " → ", *self.new.format_name(), f": {summary}.")
+
+    def _build_proof(self) -> Iterator[Block]:
+        """Yield what holds for all restaurants; nothing if no proof was requested."""
+        if self.proof is not None and self.programs is not None:
+            from formulaseed.proofs.report import build_difference
+
+            yield from build_difference(self.proof, self.programs)
 
     def _build_effect(self) -> Iterator[Block]:
         """Yield a note on the rows and the summary of the outcomes; nothing if no restaurants were compared."""
@@ -157,8 +183,11 @@ def diff(
     output: str | None = None,
     duplicates: Duplicates = "fail",
     expected: Lines | None = None,
+    prove: bool = False,
 ) -> Difference:
     """Compare two seeds, or two settings of one; with `rows`, also compare the results of the restaurants.
+
+    With `prove`, the result's `proof` says what holds for all restaurants, which needs the extra `prove`.
 
     `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts. Seeds
     that ask different questions have rows of their own: `new_rows` are those of the new seed, by default the same ones.
@@ -184,6 +213,7 @@ def diff(
         failures=failures,
         duplicates=duplicates,
         expected=open_lines(expected, "expected") if expected is not None else None,
+        prove=prove,
     )
     if difference.outcomes is not None:
         outcomes = difference.outcomes
@@ -202,6 +232,7 @@ def compare_seeds(
     failures: Failures,
     duplicates: Duplicates,
     expected: Iterable[InputLine] | None = None,
+    prove: bool = False,
 ) -> Difference:
     """Compare two loaded seeds as `diff` does, and add the restaurants and lines that fail to `failures`.
 
@@ -223,7 +254,14 @@ def compare_seeds(
                 setting.parameters
             )  # raises for a wrong parameter, once, not for each restaurant
         outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates, expectations)
-    return Difference(_describe_seed(old, parameters[0]), _describe_seed(new, parameters[1]), changes, outcomes)
+    proof = None
+    if prove:
+        from formulaseed.proofs.sweep import Comparison
+
+        comparison = Comparison((old, new), pairing.old_names, parameters)
+        proof = comparison.prove(pairing.verdict, pairing.outputs)
+    sides = (_describe_seed(old, parameters[0]), _describe_seed(new, parameters[1]))
+    return Difference(*sides, changes, outcomes, proof, (old.program, new.program))
 
 
 def _describe_seed(seed: FormulaSeed, parameters: ParameterValues) -> ComparedSeed:

@@ -6,7 +6,7 @@ with a `FormulaSeedError` that names the argument. Seeds, files and data are val
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
@@ -84,6 +84,11 @@ def argument_error(name: str, error: ValidationError) -> ArgumentError:
     return ArgumentError(name, f"must be {reason}, not {first['input']!r:.80}")
 
 
+_FLAGS = (
+    "allow_edited", "any_parameters", "fingerprint", "formatted", "prove", "quick", "strict", "trace", "wide", "with_text",
+)  # fmt: skip
+
+
 @cache
 def _signature_of(function: Callable[..., Any]) -> Signature:
     from inspect import signature
@@ -116,6 +121,7 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "by": Annotated[float, Field(gt=0, strict=True)],
         "dialect": Literal["duckdb", "spark"] | None,
         "duplicates": Duplicates,
+        "effort": Annotated[StrictInt, Field(ge=1)],
         "engine": Literal["duckdb", "python"],
         "key": StrictStr,
         "limit": Annotated[StrictInt, Field(ge=0)] | None,
@@ -125,11 +131,12 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
         "parameters": parameters,
         "parameters_new": parameters,
         "parameters_old": parameters,
+        "properties": Sequence[StrictStr],
         "sample": Annotated[StrictInt, Field(ge=1)] | None,
         "sample_seed": StrictInt,
         "since": StrictStr | Path | None,
         "target": StrictStr,
         "text": StrictStr,
-        **dict.fromkeys(("allow_edited", "fingerprint", "formatted", "strict", "trace", "with_text"), StrictBool),
+        **dict.fromkeys(_FLAGS, StrictBool),
     }
     return {name: TypeAdapter(ty) for name, ty in types.items()}

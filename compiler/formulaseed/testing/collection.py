@@ -35,9 +35,10 @@ class SeedFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for the file's errors, its module, each property, and each line of expected.jsonl beside a seed.
 
-        There is one for the module only if a folder is configured. Every seed has the built-in properties, and those that it
-        declares unless it has errors. A file of rules has only the property `agreement`, and requests have none. Each
-        property's test is skipped without Hypothesis. Raises `CollectError` if expected.jsonl cannot be read.
+        There is one for the module only if a folder is configured, and one for proofs only if that is. Every seed has the
+        built-in properties, and those that it declares unless it has errors. A file of rules has only the property
+        `agreement`, and requests have none. Each property's test is skipped without Hypothesis. Raises `CollectError` if
+        expected.jsonl cannot be read.
         """
         yield SeedTest.from_parent(self, name="check", test=_check_seed)
         if self.config.getini("formulaseed_generated"):
@@ -47,6 +48,8 @@ class SeedFile(pytest.File):
             names += map(claim_name, self.analysis.program.properties)
         for name in names:
             yield SeedTest.from_parent(self, name=name, test=_check_property)
+        if self.analysis.kind.name == "seed" and self.config.getini("formulaseed_prove"):
+            yield SeedTest.from_parent(self, name="proofs", test=_check_proofs)
         if self.analysis.kind.name == "seed" and self.expected_path.is_file():
             try:
                 ids = [line.business_id for line in read_lines(str(self.expected_path), "expected")]
@@ -171,6 +174,22 @@ def _check_property(file: SeedFile, test: SeedTest) -> None:
     else:
         module = module_from_source(pipeline.compile(seed), "tested")
     property_tests(seed, Evaluator(module))[test.name]()
+
+
+def _check_proofs(file: SeedFile, test: SeedTest) -> None:
+    """Raise `Failed` if a declared property is refuted, or it is proved that no restaurant reaches a rule.
+
+    Skips the test if the seed has errors or the solver is not installed.
+    """
+    pytest.importorskip("z3", reason="needs the extra `prove`: pip install 'formulaseed[prove]'")
+    from formulaseed.proofs.proving import prove
+
+    seed = file.load()
+    assert isinstance(seed, FormulaSeed)  # the test is collected for seeds only
+    proofs = prove(seed)
+    is_refuted = any(claim.status == "refuted" for claim in proofs.properties)
+    if is_refuted or any(claim.status == "unreachable" for claim in proofs.claims.rules):
+        raise Failed(proofs.text)
 
 
 def _check_expectation(business_id: str, file: SeedFile, test: SeedTest) -> None:

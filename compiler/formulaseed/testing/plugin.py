@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
         "formulaseed_rows", "rows for the expected.jsonl beside a seed, with {name} for the name of its module"
     )
+    parser.addini("formulaseed_prove", "whether to prove what each seed declares, for all restaurants", type="bool")
     parser.addini("formulaseed_generated", "the folder with the seeds' generated modules, which must be current")
 
 

@@ -1,0 +1,344 @@
+"""Ask the solver whether a condition on steps can hold for some restaurant: first nearby steps only, then all of them.
+
+An answer that it cannot hold is a proof. Any other answer is only a hint; `propose` returns restaurants to evaluate. Effort is
+counted in the solver's own units, never in seconds, so that a seed gives the same answers on each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from formulaseed.language.typed import Symbol
+from formulaseed.language.types import Base, Value
+from formulaseed.proofs.cells import Cell, CellBuilder, Component, Residual, TooManyCellsError
+from formulaseed.proofs.encoding import Encoder, Formula
+from formulaseed.proofs.intervals import Bounds, Interval, hull
+from formulaseed.proofs.nodes import Node, walk
+from formulaseed.proofs.pool import Pool
+from formulaseed.proofs.search import Candidate, Row
+from formulaseed.proofs.world import Domain
+
+Goal = Callable[[Encoder], Formula]
+"""Return the condition to ask about, in the formulas of an encoder."""
+Lemma = tuple[tuple[Node, ...], Goal]
+"""A condition that is proved, with the nodes that it reads."""
+UNIT = 100_000
+"""The solver's own units of effort in one of ours."""
+_LOCAL_UNITS = 3
+_FULL_UNITS = 6
+_DEPTHS = (0, 1, 3)
+"""How many steps away definitions are added, in the order of attempts; 0 is the nearest steps without the cells of aggregates."""
+_NEAR_DEPTHS = (0, 1)
+_MAX_COMPARED = 24
+_MAX_RELATED = 80
+_MAX_PROPOSED_REVIEWS = 60
+
+
+def list_aggregates(roots: Iterable[Node]) -> list[Node]:
+    """Return the aggregates that nodes depend on, each once, in the order of their numbers."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += node.args
+    return sorted((node for node in seen if node.op == "aggregate"), key=lambda node: node.number)
+
+
+class Prover:
+    """The nodes of one or two programs, with what has been proved of them: `bounds` of numbers and `order` of pairs."""
+
+    def __init__(self, pool: Pool, domain: Domain, effort: int = 1) -> None:
+        self.pool = pool
+        self.domain = domain
+        self.bounds = Bounds(domain)
+        self.effort = effort
+        self._spent: dict[Any, int] = {}
+        self.lemmas: list[Lemma] = []
+        self.has_cells = True
+        self._encoders: dict[str, Encoder] = {}
+
+    def build_components(self, *, points: bool) -> list[Component] | None:
+        """Return the cells of all aggregates; None if there are too many."""
+        aggregates = list_aggregates(self.pool.anchors)
+        try:
+            return self.create_builder(points=points).build(aggregates)
+        except TooManyCellsError:
+            self.has_cells = False
+            return None
+
+    def create_builder(self, *, points: bool) -> CellBuilder:
+        """Return a builder of cells that knows the constants in all anchors."""
+        builder = CellBuilder(self.pool, self.domain, self.bounds, points=points)
+        aggregates = list_aggregates(self.pool.anchors)
+        builder.note_constants(node for root in (*self.pool.anchors, *aggregates) for node in walk(root))
+        builder.note_constants(node for root in aggregates for arg in root.args for node in walk(arg))
+        return builder
+
+    @property
+    def units(self) -> int:
+        """The effort that has been spent so far."""
+        return sum(self._spent.values()) // UNIT
+
+    def relate_aggregates(self) -> None:
+        """Add lemmas that follow from the cells: counts of fewer reviews are not larger, sums are within count times the term."""
+        components = self.encoder("relaxed").cells.components or ()
+        for component in components:
+            counts = [node for node in component.aggregates if node.value == "count"][:_MAX_RELATED]
+            covers = {node: _list_certain_cells(component, node) for node in counts}
+            for node, other in permutations(counts, 2):
+                if {cell for cell, _ in cell_parts(component, node)} <= covers[other]:
+                    self.lemmas.append(((node, other), at_most(node, other)))
+            for node in component.aggregates:
+                self._relate_sum(component, node)
+
+    def _relate_sum(self, component: Component, node: Node) -> None:
+        """Add the lemma that a sum is within the number of its reviews times a term; nothing for other aggregates."""
+        count = self.pool.aggregate("count", node.args[0], None, Base.INTEGER)
+        if node.value == "sum" and count in component.aggregates:
+            operands = [operand for _, (_, operand) in cell_parts(component, node) if operand is not None]
+            self.lemmas.append(((node, count), _within(node, count, hull(map(self.bounds.bound, operands)))))
+
+    def encoder(self, world: str) -> Encoder:
+        """Return the encoder of a world: `relaxed`, `whole` or `points`."""
+        if world not in self._encoders:
+            if world == "whole":
+                components = self.encoder("relaxed").cells.components
+            else:
+                components = self.build_components(points=world == "points")
+            is_whole = world != "relaxed"
+            self._encoders[world] = Encoder(self.pool, self.domain, self.bounds, components, is_whole=is_whole)
+        return self._encoders[world]
+
+    # --- proofs
+
+    def is_impossible(
+        self,
+        goal: Goal,
+        roots: Sequence[Node],
+        *,
+        failing: Node | None = None,
+        worlds: Sequence[str] = ("relaxed", "whole"),
+        limits: Sequence[Fraction] = (),
+        depths: Sequence[int | None] = (*_DEPTHS, None),
+    ) -> bool:
+        """Return True if it is proved that the goal holds for no restaurant; False if that is unknown.
+
+        `roots` are the nodes that the goal reads, `limits` the numbers that it compares them with. It is assumed that no step
+        fails, apart from the step of `failing`.
+        """
+        answer = None
+        for world in worlds:
+            encoder = self.encoder(world)
+            if world != worlds[0] and answer != encoder.z3.sat:
+                break  # what is too hard for real numbers is harder for whole ones
+            for depth in depths if world == "relaxed" else (None,):
+                units = (_LOCAL_UNITS if depth is not None else _FULL_UNITS) * self.effort
+                solver = self._create_solver(encoder, units, is_local=depth in _NEAR_DEPTHS)
+                is_complete = self.add_definitions(solver, encoder, roots, depth, failing, limits)
+                solver.add(goal(encoder))
+                solver.add(*encoder.list_string_axioms())
+                answer = self._check(solver)
+                if answer == encoder.z3.unsat:
+                    return True
+                if answer == encoder.z3.sat and is_complete:
+                    break
+        return False
+
+    def _create_solver(self, encoder: Encoder, units: int, *, is_local: bool) -> Any:
+        """Return a solver with the domain of an encoder, which gives up after so many units; `is_local` if the query is small."""
+        solver = encoder.z3.SimpleSolver(ctx=encoder.context)
+        solver.set("rlimit", units * UNIT)
+        # exact reasoning about products of many unknowns may take hours between two checks of the effort
+        solver.set("arith.nl.nra", is_local)
+        solver.add(*encoder.domain_axioms)
+        return solver
+
+    def _check(self, solver: Any) -> Any:
+        """Return the solver's answer, and count its effort."""
+        answer = solver.check()
+        # the solver counts the effort of all queries of a context
+        self._spent[solver.ctx] = next((value for key, value in _list_statistics(solver) if key == "rlimit count"), 0)
+        return answer
+
+    def add_definitions(
+        self,
+        solver: Any,
+        encoder: Encoder,
+        roots: Sequence[Node],
+        depth: int | None,
+        failing: Node | None,
+        limits: Sequence[Fraction] = (),
+    ) -> bool:
+        """Add the definitions that the roots depend on, at most `depth` steps away. Return True if none is left out.
+
+        Quotients are also compared with the `limits`, and with all constants in comparisons, by linear conditions.
+        """
+        levels, left_out = self._find_levels(roots, depth)
+        for node in levels:
+            solver.add(*encoder.list_bounds(node))
+            if node in left_out:
+                continue
+            if node in self.pool.anchors and node.may_fail and node is not failing:
+                solver.add(encoder.z3.Not(encoder.fails(node)))
+            solver.add(*encoder.define(node))
+        solver.add(*(write(encoder) for nodes, write in self.lemmas if all(node in levels for node in nodes)))
+        comparisons = (node for node in levels if node.op in ("lt", "le"))
+        constants = [part.value for node in comparisons for part in node.args if part.is_constant]
+        compared = list(dict.fromkeys([*limits, *constants]))[:_MAX_COMPARED]
+        for node in levels:
+            solver.add(*encoder.compare_quotient(node, compared))
+        return not left_out
+
+    def _find_levels(self, roots: Sequence[Node], depth: int | None) -> tuple[dict[Node, int], set[Node]]:
+        """Return the nodes that the roots depend on, with how many steps away they are, and those whose definition is too far."""
+        levels: dict[Node, int] = {}
+        left_out: set[Node] = set()
+        queue = [(root, 0) for root in roots]
+        for node, level in queue:
+            if levels.get(node, level + 1) <= level:
+                continue
+            levels[node] = level
+            left_out.discard(node)
+            is_anchor = node in self.pool.anchors
+            if (depth == 0 and node.op == "aggregate") or (is_anchor and depth is not None and level >= max(depth, 1)):
+                left_out.add(node)
+                continue
+            inner: Iterable[Node] = node.args
+            if node.op == "aggregate":
+                inner = (part for arg in node.args for part in walk(arg) if not part.fields)
+            queue += ((part, level + is_anchor) for part in inner)
+        return levels, left_out
+
+    def refine(self, node: Node, low: Fraction | None, high: Fraction | None) -> None:
+        """Try to prove that a number is never below `low`, nor above `high`; note what is proved in `bounds`.
+
+        Rounding keeps such a bound of a quotient, so the quotients in a rounded number are bounded first.
+        """
+        parts = list(walk(node, self.pool.anchors))
+        if any(part.op == "round" for part in parts):
+            for part in parts:
+                if part.op == "/" and part is not node and not part.args[1].is_constant:
+                    self._refine(part, low, high, depths=(0, 1))
+            self.bounds.forget(node)
+        self._refine(node, low, high, (*_DEPTHS, None))
+
+    def _refine(self, node: Node, low: Fraction | None, high: Fraction | None, depths: Sequence[int | None]) -> None:
+        """Try to prove that a number is never below `low`, nor above `high`, with the definitions up to these depths."""
+        for end, sign in ((low, -1), (high, 1)):
+            interval = self.bounds.bound(node)
+            if end is None or (interval.low >= end if sign < 0 else interval.high <= end):
+                continue
+            limit = end + sign * abs(end) / 10**9
+
+            def goal(encoder: Encoder, sign: int = sign, limit: Fraction = limit) -> Formula:
+                """Return the condition that the number is beyond the limit, and no quotient without a value."""
+                value = encoder.term(node)
+                is_beyond = value < encoder.real(limit) if sign < 0 else value > encoder.real(limit)
+                has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
+                return encoder.all_of([is_beyond, *has_value])
+
+            if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
+                self.bounds.tighten(node, Interval(limit, interval.high) if sign < 0 else Interval(interval.low, limit))
+
+    # --- proposals
+
+    def propose(self, goal: Goal, roots: Sequence[Node], *, failing: Node | None = None) -> Candidate | None:
+        """Return a restaurant for which the goal may hold, to be evaluated; None if the solver proposes none."""
+        encoder = self.encoder("points")
+        if encoder.cells.components is None:
+            return None
+        solver = self._create_solver(encoder, _FULL_UNITS * self.effort, is_local=False)
+        self.add_definitions(solver, encoder, roots, None, failing)
+        solver.add(goal(encoder), encoder.cells.total <= _MAX_PROPOSED_REVIEWS)
+        solver.add(*encoder.list_string_axioms())
+        if self._check(solver) != encoder.z3.sat:
+            return None
+        return self._read_model(encoder, solver.model())
+
+    def _read_model(self, encoder: Encoder, model: Any) -> Candidate:
+        """Return the restaurant of a model."""
+        total = _read_number(model.eval(encoder.cells.total, model_completion=True))
+        builder = self.create_builder(points=True)
+        rows: list[dict[Symbol, Value]] = [{} for _ in range(int(total))]
+        for component in encoder.cells.components or ():
+            place = 0
+            for cell in component.cells:
+                size = int(_read_number(model.eval(encoder.cells.counts[cell], model_completion=True)))
+                for row in rows[place : place + size]:
+                    row.update(builder.write_row(cell.row))
+                place += size
+        defaults = [classes[0] for classes in builder.list_row_values([known.symbol for known in self.domain.rows()])]
+        order = [pair for classes in defaults for pair in classes]
+        filled: list[Row] = [tuple((symbol, row.get(symbol, value)) for symbol, value in order) for row in rows]
+        return Candidate(tuple(filled), tuple(self._read_shared(encoder, model)))
+
+    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[tuple[Symbol, Value]]:
+        """Yield the fields of the restaurant in a model."""
+        for known in self.domain.shared():
+            node = self.pool.input(known.symbol, known.exact_base, nullable=known.nullable)
+            if known.nullable and encoder.z3.is_true(model.eval(encoder.null(node), model_completion=True)):
+                yield known.symbol, None
+                continue
+            value = model.eval(encoder.term(node), model_completion=True)
+            if known.base is Base.BOOLEAN:
+                yield known.symbol, bool(encoder.z3.is_true(value))
+            elif known.base is Base.STRING:
+                text = encoder.string_of(value.as_long())
+                if text is None or not known.values:
+                    parts = encoder.list_contained(node)
+                    keys = [key for key, flag in parts if encoder.z3.is_true(model.eval(flag, model_completion=True))]
+                    text = text if text is not None and not parts else ", ".join(keys)
+                yield known.symbol, text
+            else:
+                yield known.symbol, known.to_json(_read_number(value))
+
+
+def cell_parts(component: Component, node: Node) -> list[tuple[Cell, Residual]]:
+    """Return the cells whose reviews an aggregate may count, with its condition and operand there."""
+    parts = ((cell, cell.residuals[node]) for cell in component.cells)
+    return [(cell, residual) for cell, residual in parts if not residual[0].holds(False)]
+
+
+def _list_certain_cells(component: Component, node: Node) -> set[Cell]:
+    """Return the cells all of whose reviews count."""
+    return {cell for cell in component.cells if cell.residuals[node][0].holds(True)}
+
+
+def at_most(node: Node, other: Node) -> Goal:
+    """Return the condition that a number is at most another one."""
+    return lambda encoder: encoder.term(node) <= encoder.term(other)
+
+
+def _within(total: Node, count: Node, interval: Interval) -> Goal:
+    """Return the condition that a sum is between the ends of an interval, each times the number of terms."""
+
+    def write(encoder: Encoder) -> Formula:
+        """Return the condition in the formulas of an encoder."""
+        ends = [end if isinstance(end, Fraction) else None for end in interval[:2]]
+        low, high = (None if end is None else encoder.term(count) * encoder.real(end) for end in ends)
+        parts = [encoder.term(total) >= low] if low is not None else []
+        return encoder.all_of(parts + ([encoder.term(total) <= high] if high is not None else []))
+
+    return write
+
+
+def _read_number(value: Any) -> Fraction:
+    """Return a number of a model exactly; an irrational one is rounded."""
+    if hasattr(value, "numerator_as_long"):
+        return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    if hasattr(value, "as_long"):
+        return Fraction(value.as_long())
+    rounded = value.approx(12)
+    return Fraction(rounded.numerator_as_long(), rounded.denominator_as_long())
+
+
+def _list_statistics(solver: Any) -> Iterator[tuple[str, int]]:
+    """Yield the statistics of a solver's last check."""
+    statistics = solver.statistics()
+    for key in statistics.keys():  # noqa: SIM118  # an object of z3, no mapping
+        yield key, statistics.get_key_value(key)

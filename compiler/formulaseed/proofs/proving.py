@@ -1,0 +1,255 @@
+"""Prove what holds for every restaurant of a seed, as a document: text, Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from formulaseed.data.arguments import validate_arguments
+from formulaseed.documents import FormulaSeed, SeedLike, load_seed
+from formulaseed.explanation.verdict import choose_verdict
+from formulaseed.ir import nodes
+from formulaseed.ir.labels import label_of
+from formulaseed.language.printer import expression_text, literal_text
+from formulaseed.language.types import Value
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, join_names, sentence
+from formulaseed.pages.document import RenderedDocument
+from formulaseed.pages.values import format_plain
+from formulaseed.proofs.claims import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim
+from formulaseed.proofs.goals import Study
+from formulaseed.proofs.properties import Property, PropertyProver, parse_property
+from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json
+from formulaseed.proofs.world import format_number
+from formulaseed.runtime.loading import compile_evaluator
+from formulaseed.source.text import shorten
+
+_MAX_RULE_LENGTH = 80
+
+
+@dataclass(frozen=True)
+class Proofs(RenderedDocument):
+    """The claims about a seed for all restaurants, each proved, shown by a restaurant, or unknown."""
+
+    seed: str
+    program: nodes.Program
+    claims: Claims
+    properties: tuple[PropertyClaim, ...]
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return f"Proofs about {self.seed}"
+
+    def __repr__(self) -> str:
+        return shorten(f"Proofs({self.seed!r}, {len(self.claims.rules)} rules, {len(self.properties)} properties)")
+
+    @cached_property
+    def json(self) -> dict[str, Any]:
+        """The claims as JSON values; docs/proving.md describes them."""
+        claims = self.claims
+        return {
+            "seed": self.seed,
+            "verdicts": [_reach_json(claim) for claim in claims.verdicts],
+            "rules": [_reach_json(claim) for claim in claims.rules],
+            "failures": [_failure_json(claim) for claim in claims.failures],
+            "bounds": [{"name": b.name, "low": _end_json(b.low), "high": _end_json(b.high)} for b in claims.bounds],
+            "properties": [_property_json(claim) for claim in self.properties],
+            "domain": domain_json(claims.domain),
+            "effort": claims.units,
+        }
+
+    def _blocks(self) -> Iterator[Block]:
+        """Yield the verdicts, rules, failures, bounds and properties, then what is unknown, and the scope of the proofs."""
+        yield sentence(InlineCode(self.seed), ": what holds for every restaurant.")
+        yield from self._list_verdicts()
+        yield from self._list_rules()
+        yield from self._list_failures()
+        yield from self._list_bounds()
+        if self.properties:
+            yield Heading("Properties", 3)
+            yield Items([ListItem(self._describe_property(claim)) for claim in self.properties])
+        yield from describe_cells(self.claims.has_cells)
+        if self.claims.is_quick:
+            yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
+        yield describe_domain(self.claims.domain)
+
+    def _list_verdicts(self) -> Iterator[Block]:
+        """Yield for each verdict a restaurant that gets it; nothing if the seed has no verdict."""
+        step = choose_verdict(self.program)
+        if step is None or not self.claims.verdicts:
+            return
+        label = label_of(step)
+        yield Heading(step.name if label == step.name.lower() else f"{step.name}: {label}", 3)
+        yield Items(
+            [
+                ListItem((InlineCode(format_plain(claim.value)), ": ", self._describe_reach(claim)))
+                for claim in self.claims.verdicts
+            ]
+        )
+
+    def _describe_reach(self, claim: ReachClaim) -> str:
+        """Return whether a rule or value is reached, and by which restaurant."""
+        if claim.witness is not None:
+            return f"a restaurant with {describe_witness(self.program, claim.witness)}"
+        return (
+            "no restaurant gets it, as proved"
+            if claim.status == "unreachable"
+            else "not known whether a restaurant gets it"
+        )
+
+    def _list_rules(self) -> Iterator[Block]:
+        """Yield how many rules are reached, and each rule that is not."""
+        if not self.claims.rules:
+            return
+        yield Heading("Rules", 3)
+        reached = sum(claim.status == "reached" for claim in self.claims.rules)
+        total = len(self.claims.rules)
+        yield sentence(
+            f"All {total} rules are reached." if reached == total else f"{reached} of {total} rules are reached."
+        )
+        missed = [claim for claim in self.claims.rules if claim.status != "reached"]
+        if missed:
+            yield Items(
+                [
+                    ListItem((InlineCode(self._format_rule(claim)), ": ", self._describe_reach(claim)))
+                    for claim in missed
+                ]
+            )
+
+    def _format_rule(self, claim: ReachClaim) -> str:
+        """Return a rule as one line, such as `VERDICT: 'Low Risk' if SCORE < 4.0`."""
+        step = next(step for step in self.program.steps if step.name == claim.name)
+        condition = step.rules()[claim.place or 0][0]
+        test = "else" if condition is None else f"if {expression_text(condition)}"
+        return shorten(f"{claim.name}: {literal_text(claim.value)} {test}", _MAX_RULE_LENGTH)
+
+    def _list_failures(self) -> Iterator[Block]:
+        """Yield which steps with a partial operation cannot fail, and those that can or may."""
+        if not self.claims.failures:
+            return
+        yield Heading("Failures", 3)
+        safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
+        if safe:
+            yield sentence("Cannot fail: ", *join_names(safe), ".")
+        items = []
+        for claim in self.claims.failures:
+            if claim.witness is not None:
+                kind = claim.kind.replace("_", " ")
+                items.append(
+                    (
+                        InlineCode(claim.name),
+                        f" fails ({kind}) for a restaurant with {describe_witness(self.program, claim.witness)}",
+                    )
+                )
+            elif claim.status != "safe":
+                items.append((InlineCode(claim.name), ": not known whether it can fail"))
+        if items:
+            yield Items([ListItem(item) for item in items])
+
+    def _list_bounds(self) -> Iterator[Block]:
+        """Yield a table of the numeric outputs with their lowest and highest values."""
+        if self.claims.bounds:
+            yield Heading("Numbers", 3)
+            rows = [
+                (InlineCode(b.name), _format_end(b.low, "at least"), _format_end(b.high, "at most"))
+                for b in self.claims.bounds
+            ]
+            yield Table(("output", "lowest", "highest"), rows)
+
+    def _describe_property(self, claim: PropertyClaim) -> tuple[str, ...]:
+        """Return whether a property holds, and for a refuted one the restaurant and the change."""
+        if claim.witness is None:
+            words = "proved" if claim.status == "proved" else "not known"
+            return (InlineCode(claim.text), f": {words}")
+        _, step, _, cause = claim.text.split()
+        before, after = (format_plain(value) for value in (claim.before, claim.after))
+        if claim.added is not None:
+            change = f"one more review, so that it has {describe_witness(self.program, claim.added)},"
+        else:
+            change = f"{claim.amount} more of {cause}"
+        restaurant = describe_witness(self.program, claim.witness)
+        return (
+            InlineCode(claim.text),
+            f": refuted. A restaurant has {restaurant}: {change} takes {step} from {before} to {after}",
+        )
+
+
+def _format_end(end: EndClaim, words: str) -> str:
+    """Return an end of a number's range as a cell: a bound that is reached, one that is only not exceeded, or no bound."""
+    reached = "" if end.reached is None else f", {format_plain(end.reached)} is reached"
+    if end.status == "tight" and end.bound is not None:
+        return format_number(end.bound)
+    if end.status == "bound" and end.bound is not None:
+        return f"{words} {format_number(end.bound)}{reached}"
+    return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
+
+
+def _reach_json(claim: ReachClaim) -> dict[str, Any]:
+    """Return a claim about a rule or a verdict as JSON; `rule` is null for a verdict."""
+    witness = claim.witness and claim.witness.to_json()
+    return {"name": claim.name, "rule": claim.place, "value": claim.value, "status": claim.status, "witness": witness}
+
+
+def _failure_json(claim: FailureClaim) -> dict[str, Any]:
+    """Return a claim about a step that may fail as JSON."""
+    return {
+        "name": claim.name,
+        "status": claim.status,
+        "kind": claim.kind or None,
+        "witness": claim.witness and claim.witness.to_json(),
+    }
+
+
+def _end_json(end: EndClaim) -> dict[str, Any]:
+    """Return an end of a number's range as JSON."""
+    bound = float(end.bound) if end.bound is not None else None
+    return {
+        "status": end.status,
+        "bound": bound,
+        "reached": end.reached,
+        "witness": end.witness and end.witness.to_json(),
+    }
+
+
+def _property_json(claim: PropertyClaim) -> dict[str, Any]:
+    """Return a claim about a property as JSON."""
+    if claim.witness is None:
+        return {"property": claim.text, "status": claim.status, "witness": None}
+    change = {"added": claim.added.to_json()} if claim.added is not None else {"amount": claim.amount}
+    values = {"before": claim.before, "after": claim.after}
+    return {"property": claim.text, "status": claim.status, "witness": claim.witness.to_json(), **values, **change}
+
+
+@validate_arguments
+def prove(
+    seed: SeedLike | FormulaSeed,
+    *,
+    parameters: Mapping[str, Value] | None = None,
+    properties: Sequence[str] = (),
+    quick: bool = False,
+    wide: bool = False,
+    any_parameters: bool = False,
+    effort: int = 1,
+) -> Proofs:
+    """Prove what holds for every restaurant of a seed, and find restaurants for what does not.
+
+    `properties` are asked besides those that the seed declares, such as `"increasing SCORE in N_SEVERE"` or
+    `"never_lowers SCORE by IS_INCIDENT"`, where the last word is a filter. With `quick`, restaurants are only tried, without the
+    extra `prove`. With `wide`, fields may have all values that the module accepts, also those that Yelp never has; with
+    `any_parameters`, parameters may have all values within their bounds. `effort` multiplies the solver's effort. Raises
+    `SeedError` for a seed with errors, `DataError` for a wrong parameter or property, `MissingExtraError` without the solver.
+    """
+    loaded = load_seed(seed)
+    if parameters:
+        compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
+    declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
+    claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
+    study = Study(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
+    for claim in claims:
+        if claim.adds_review:
+            study.count_kind(claim.cause)
+    known = study.prove()
+    prover = PropertyProver(study)
+    return Proofs(loaded.document.source.name, loaded.program, known, tuple(prover.decide(claim) for claim in claims))

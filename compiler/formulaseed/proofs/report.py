@@ -1,0 +1,190 @@
+"""Describe proofs and witnesses, as blocks of a document and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from formulaseed.ir import nodes
+from formulaseed.ir.labels import label_of
+from formulaseed.language.typed import SymbolKind
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
+from formulaseed.pages.values import format_plain
+from formulaseed.proofs.claims import FAILED, FAR, Move, Region, SeedProof, StepRelation
+from formulaseed.proofs.nodes import Constant, Segment
+from formulaseed.proofs.search import Witness
+from formulaseed.proofs.world import Domain, format_number
+
+_MAX_KINDS = 6
+"""Kinds of reviews of a witness that are listed; further ones are only counted."""
+_SCOPE = "Proved in exact arithmetic, up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+
+
+def describe_witness(program: nodes.Program, witness: Witness) -> str:
+    """Return the inputs of a restaurant in words: its reviews, equal ones together, its fields and parameters."""
+    labels = {(SymbolKind.EXTRACTION.value, field.name): label_of(field) for field in program.fields}
+    kinds: Counter[str] = Counter()
+    for row in witness.rows:
+        parts = [
+            f"{labels.get((section, name), name)} {format_plain(value)}"
+            for section in ("extraction", "meta")
+            for name, value in row[section].items()
+        ]
+        kinds[", ".join(parts) or "any"] += 1
+    size = len(witness.rows)
+    listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
+    if len(kinds) > _MAX_KINDS:
+        listed.append(f"{len(kinds) - _MAX_KINDS} more kinds")
+    words = f"{size} review{'s' if size > 1 else ''} ({'; '.join(listed)})"
+    if not kinds:
+        words = "no reviews"
+    elif len(kinds) == 1:
+        words = f"{size} review{'s' if size > 1 else ''} with {next(iter(kinds))}"
+    values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
+    fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return f"{words}; {fields}" if fields else words
+
+
+def describe_domain(domain: Domain) -> Paragraph:
+    """Return the scope of the proofs, with the values of each field that is not known by its type alone."""
+    fields = [known for known in domain.fields.values() if known.base.value in ("integer", "number")]
+    parts: list[str] = []
+    for known in fields:
+        parts += ["; ", InlineCode(str(known.symbol)), f" {known.describe()}"]
+    other_count = len(domain.fields) - len(fields)
+    ending = f"{'; ' if parts else ''}any value of the {other_count} other fields." if other_count else "."
+    return Paragraph((_SCOPE, *parts[1:], ending), "note")
+
+
+def describe_cells(has_cells: bool) -> Iterator[Block]:
+    """Yield a note if the seed divides reviews into too many cells; nothing otherwise."""
+    if not has_cells:
+        yield sentence(
+            "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
+        )
+
+
+# --- two seeds
+
+
+def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Program]) -> Iterator[Block]:
+    """Yield what is proved of the difference of two seeds."""
+    yield Heading("For all restaurants", 3)
+    yield from _list_equal(proof.relations)
+    if proof.regions is not None:
+        for region in proof.regions:
+            yield sentence(*_describe_region(region))
+    if proof.moves:
+        yield Items(list(_list_moves(proof.moves, programs[1])))
+    if proof.is_verdict_equal and proof.verdict is not None:
+        yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
+    differing = [
+        relation
+        for relation in proof.relations
+        if relation.status in ("differs", "unknown") and relation.name != proof.verdict
+    ]
+    if differing:
+        yield Items([ListItem(_describe_relation(relation, programs[1])) for relation in differing])
+    yield from describe_cells(proof.has_cells)
+    yield describe_domain(proof.domain)
+
+
+def _list_equal(relations: Sequence[StepRelation]) -> Iterator[Block]:
+    """Yield the outputs that are equal for all restaurants: exactly, since both seeds say the same, or as proved."""
+    for status, words in (("same", "exactly, since both seeds say the same"), ("equal", "as proved")):
+        names = [relation.name for relation in relations if relation.status == status]
+        if names:
+            yield sentence(f"Equal for all restaurants, {words}: ", *join_names(names), ".")
+
+
+def _describe_region(region: Region) -> tuple[str, ...]:
+    """Return a region as parts of a sentence, such as "Exactly the restaurants with 4 <= SCORE < 5 move"."""
+    condition = InlineCode(format_segment(region.name, region.segment))
+    if region.move is None:
+        return ("Only restaurants with ", condition, " can move.")
+    old, new = (InlineCode(format_constant(value)) for value in region.move)
+    return ("Exactly the restaurants with ", condition, " move, from ", old, " to ", new, ".")
+
+
+def format_segment(name: str, segment: Segment) -> str:
+    """Return the condition that a number is in a segment, such as `4 <= SCORE < 5`."""
+    if segment.low == segment.high:
+        return f"{name} == {format_number(segment.low)}"
+    low = "" if segment.low == -FAR else f"{format_number(segment.low)} {'<' if segment.is_low_open else '<='} "
+    high = "" if segment.high == FAR else f" {'<' if segment.is_high_open else '<='} {format_number(segment.high)}"
+    return f"{low}{name}{high}"
+
+
+def format_constant(value: Constant) -> str:
+    """Return an exact value as people read it."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return format_plain(value)
+    return format_number(value)
+
+
+def _list_moves(moves: Sequence[Move], program: nodes.Program) -> Iterator[ListItem]:
+    """Yield an item for each move that is possible or unknown, then one for all that are impossible."""
+    yield from (_describe_move(move, program) for move in moves if move.status != "impossible")
+    impossible = [
+        f"{format_plain(move.old)} to {format_plain(move.new)}" for move in moves if move.status == "impossible"
+    ]
+    if impossible:
+        yield ListItem(("impossible, as proved: ", *join_names(impossible)))
+
+
+def _describe_move(move: Move, program: nodes.Program) -> ListItem:
+    """Return a move as an item: possible with a restaurant, impossible or unknown."""
+    if FAILED in (move.old, move.new):
+        who = "the old seed" if move.old == FAILED else "the new seed"
+        line: tuple[str, ...] = (f"{who} fails for a restaurant that the other one evaluates: ",)
+    else:
+        line = (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), ": ")
+    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness is not None else ""
+    return ListItem((*line, move.status + detail))
+
+
+def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
+    """Return what is known of an output that is not proved equal."""
+    order = f"; the new value is {relation.order}, as proved" if relation.order else ""
+    if relation.witness is None:
+        return (InlineCode(relation.name), f": not known whether it is equal for all restaurants{order}")
+    old, new = (
+        format_plain(witness.outcome.values[name])
+        for witness, name in zip(relation.witness, (relation.old_name, relation.name), strict=True)
+    )
+    restaurant = describe_witness(program, relation.witness[1])
+    return (InlineCode(relation.name), f" differs, as {old} to {new} for a restaurant with {restaurant}{order}")
+
+
+def difference_json(proof: SeedProof) -> dict[str, Any]:
+    """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
+    return {
+        "outputs": [
+            {"name": r.name, "status": r.status, "order": r.order or None, "witness": _pair_json(r.witness)}
+            for r in proof.relations
+        ],
+        "verdict": proof.verdict,
+        "moves": [
+            {"from": move.old, "to": move.new, "status": move.status, "witness": _pair_json(move.witness)}
+            for move in proof.moves
+        ],
+        "regions": proof.regions
+        and [
+            {"condition": format_segment(region.name, region.segment), "move": region.move and list(region.move)}
+            for region in proof.regions
+        ],
+        "domain": domain_json(proof.domain),
+        "effort": proof.units,
+    }
+
+
+def _pair_json(pair: tuple[Witness, Witness] | None) -> dict[str, Any] | None:
+    """Return the witnesses of both seeds, which have the same inputs; None without them."""
+    return None if pair is None else {"old": pair[0].to_json(), "new": pair[1].to_json()}
+
+
+def domain_json(domain: Domain) -> dict[str, str]:
+    """Return the values of each field in words, by its name."""
+    return {str(known.symbol): known.describe() for known in domain.fields.values()}

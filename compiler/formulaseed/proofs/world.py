@@ -1,0 +1,184 @@
+"""Describe the restaurants that a proof is about: the values that each field and parameter may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from formulaseed import limits
+from formulaseed.errors import DataError
+from formulaseed.ir import nodes
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base, Type, Value
+from formulaseed.proofs.nodes import Constant, to_constant, to_fraction
+from formulaseed.seed.standard_fields import CONTEXT, META
+
+_HALVES = 2
+_Ends = tuple[int | float | None, int | float | None]
+_COUNT = (0, limits.INTEGER_MAX)
+_YELP_RANGES: dict[str, tuple[int, int]] = {
+    "meta.stars": (1, 5), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030),
+    "meta.month": (1, 12), "context.stars": (1, 5), "context.review_count": _COUNT, "context.is_open": (0, 1),
+    "context.latitude": (-90, 90), "context.longitude": (-180, 180),
+}  # fmt: skip
+_STEPS: dict[str, int] = {"meta.stars": 1, "context.stars": _HALVES}
+"""How many values of these numbers, which Yelp rounds, are in a range of 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDomain:
+    """The values of one field: those of an enum or boolean, or the numbers from `low` to `high`, or any string.
+
+    `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, 2 for halves; None for any number. `symbol` may also
+    be a parameter.
+    """
+
+    symbol: Symbol
+    base: Base
+    values: tuple[Constant, ...] = ()
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(0)
+    per_unit: int | None = None
+    nullable: bool = False
+
+    @property
+    def exact_base(self) -> Base:
+        """The base of the values as nodes have it: INTEGER if all are whole numbers."""
+        return Base.INTEGER if self.per_unit == 1 else self.base
+
+    def to_json(self, value: Constant) -> Value:
+        """Return a value of the field as JSON has it: a whole number as an integer, unless a float must hold it."""
+        if not isinstance(value, Fraction):
+            return value
+        is_whole = value.denominator == 1 and (self.base is Base.INTEGER or abs(value) < 2**53)
+        return int(value) if is_whole else float(value)
+
+    def describe(self) -> str:
+        """Return the values in words, such as "whole numbers from 1 to 5"."""
+        if self.base is Base.BOOLEAN:
+            words = "true or false"
+        elif self.values:
+            words = f"one of {len(self.values)} values"
+        elif self.base is Base.STRING:
+            words = "any string"
+        else:
+            words = self._describe_numbers()
+        return f"{words}, or null" if self.nullable else words
+
+    def _describe_numbers(self) -> str:
+        """Return the kind and the range of the numbers in words; bounds as wide as the module accepts are left out."""
+        kind = {1: "whole numbers", _HALVES: "halves"}.get(self.per_unit or 0, "numbers")
+        widest = to_fraction(limits.INTEGER_MAX if self.base is Base.INTEGER else limits.INPUT_MAX)
+        has_low = self.low > -widest
+        has_high = self.high < min(widest, Fraction(limits.INTEGER_MAX))
+        if has_low and has_high:
+            return f"{kind} from {format_number(self.low)} to {format_number(self.high)}"
+        if has_low:
+            return f"{kind} of {format_number(self.low)} or more"
+        return f"{kind} of {format_number(self.high)} or less" if has_high else f"any {kind[:-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The values of every field that a proof reads. A parameter that is not in `fields` has its value of `parameters`."""
+
+    fields: dict[Symbol, FieldDomain]
+    parameters: dict[str, Constant]
+    is_wide: bool
+
+    def rows(self) -> Iterator[FieldDomain]:
+        """Yield the fields of reviews."""
+        return (field for field in self.fields.values() if field.symbol.is_per_review)
+
+    def shared(self) -> Iterator[FieldDomain]:
+        """Yield the fields of restaurants, and the parameters that may have any value."""
+        return (field for field in self.fields.values() if not field.symbol.is_per_review)
+
+
+def read_domain(
+    program: nodes.Program,
+    parameters: Mapping[str, Value] | None = None,
+    *,
+    is_wide: bool = False,
+    any_parameters: bool = False,
+) -> Domain:
+    """Return the domain of the fields that the program uses.
+
+    Numbers that Yelp records have Yelp's ranges, other fields the range that the module accepts; with `is_wide` all fields have
+    that. Parameters have their values in `parameters` or their defaults, or with `any_parameters` all values within their bounds.
+    """
+    used = program.used()
+    fields: dict[Symbol, FieldDomain] = {}
+    for kind, declared in (
+        (SymbolKind.EXTRACTION, program.fields),
+        (SymbolKind.META, program.meta),
+        (SymbolKind.CONTEXT, program.context),
+    ):
+        for field in declared:
+            symbol = Symbol(kind, field.name)
+            if symbol in used:
+                standard = META if kind is SymbolKind.META else CONTEXT
+                is_standard = kind is not SymbolKind.EXTRACTION and standard.get(field.name) == field.ty
+                bounds: _Ends = (None, None)
+                if isinstance(field, nodes.ExtractionField):
+                    bounds = (field.minimum, field.maximum)
+                fields[symbol] = _read_field(symbol, field.ty, bounds, is_yelp=is_standard and not is_wide)
+    values: dict[str, Constant] = {}
+    for parameter in program.parameters:
+        symbol = Symbol(SymbolKind.PARAMETER, parameter.name)
+        if any_parameters and symbol in used:
+            fields[symbol] = _read_field(symbol, parameter.ty, (parameter.minimum, parameter.maximum), is_yelp=False)
+        else:
+            values[parameter.name] = to_constant((parameters or {}).get(parameter.name, parameter.default))
+    return Domain(fields, values, is_wide)
+
+
+def join_domains(old: Domain, new: Domain) -> Domain:
+    """Return the domain of restaurants that two seeds accept, with the parameters of the new one.
+
+    Raises `DataError` for a field that has another type in each seed, or no value that both accept.
+    """
+    fields = dict(old.fields)
+    for symbol, field in new.fields.items():
+        fields[symbol] = _intersect(fields[symbol], field) if symbol in fields else field
+    return Domain(fields, new.parameters, new.is_wide)
+
+
+def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
+    """Return the values that are in both domains of a field. Raises `DataError` if there are none."""
+    is_number = {field.base in (Base.INTEGER, Base.NUMBER) for field in (old, new)}
+    values = tuple(value for value in old.values or new.values if not new.values or value in new.values)
+    low, high = max(old.low, new.low), min(old.high, new.high)
+    is_empty = low > high or (not values and bool(old.values or new.values))
+    if len(is_number) > 1 or (True not in is_number and old.base is not new.base) or is_empty:
+        raise DataError(
+            f"`{old.symbol}` has no value that both seeds accept; proofs compare seeds over the same restaurants"
+        )
+    whole = old if old.per_unit is not None else new
+    return replace(whole, values=values, low=low, high=high, nullable=old.nullable and new.nullable)
+
+
+def _read_field(symbol: Symbol, ty: Type, bounds: _Ends, *, is_yelp: bool) -> FieldDomain:
+    """Return the domain of a field with this type and these declared bounds; with `is_yelp` that of Yelp's data."""
+    if ty.base is Base.BOOLEAN:
+        return FieldDomain(symbol, ty.base, (False, True), nullable=ty.nullable)
+    if not ty.is_numeric:
+        return FieldDomain(symbol, ty.base, ty.values or (), nullable=ty.nullable)
+    widest = to_fraction(limits.INTEGER_MAX if ty.base is Base.INTEGER else limits.INPUT_MAX)
+    low, high = -widest, widest
+    per_unit = 1 if ty.base is Base.INTEGER else None
+    if is_yelp and str(symbol) in _YELP_RANGES:
+        low, high = map(Fraction, _YELP_RANGES[str(symbol)])
+        per_unit = _STEPS.get(str(symbol), per_unit)
+    minimum, maximum = bounds
+    if minimum is not None:
+        low = max(low, to_fraction(minimum))
+    if maximum is not None:
+        high = min(high, to_fraction(maximum))
+    return FieldDomain(symbol, ty.base, (), low, high, per_unit, ty.nullable)
+
+
+def format_number(value: Fraction) -> str:
+    """Return a number as people write it, with at most six digits if it is not whole."""
+    return str(int(value)) if value == int(value) and abs(value) < 10**15 else f"{float(value):.6g}"

@@ -1,0 +1,143 @@
+"""The formulas of the solver have a model for every restaurant: the heart of what makes a proof a proof."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from exact import exact, exact_values
+from formulaseed.documents import FormulaSeed, load_seed
+from formulaseed.ir import nodes
+from formulaseed.language import typed
+from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.proofs.lowering import Lowering
+from formulaseed.proofs.nodes import Node
+from formulaseed.proofs.pool import Pool
+from formulaseed.proofs.prover import Prover
+from formulaseed.proofs.world import read_domain
+from formulaseed.testing import restaurants, seeds
+from formulaseed.testing.inputs import Restaurant
+from helpers import IS_DEEP, SEEDS, needs
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+needs("z3", "prove")
+
+TASK_PATHS = [
+    pytest.param(path, id=path.parent.name, marks=() if path.parent.name == "g1a_v2" else pytest.mark.thorough)
+    for path in SEEDS
+]
+_TOLERANCE = Fraction(1, 10**6)
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+
+
+def prepare(seed: FormulaSeed, *, is_wide: bool) -> tuple[Prover, Lowering]:
+    """The nodes of a seed, and what asks the solver about them."""
+    domain = read_domain(seed.program, is_wide=is_wide, any_parameters=True)
+    lowering = Lowering(Pool(), seed.program, domain)
+    lowering.lower_all()
+    prover = Prover(lowering.pool, domain)
+    prover.relate_aggregates()
+    return prover, lowering
+
+
+def is_rounded(program: nodes.Program) -> set[str]:
+    """The steps with a logarithm, a root or a power in them, or in a step that they use: fractions do not hold these."""
+    rounded: set[str] = set()
+    uses = program.uses()
+    for step in program.steps:
+        parts = [part for expression in step.expressions() for part in typed.walk(expression)]
+        if uses[step.name] & rounded or any(
+            (isinstance(part, typed.Call) and part.function in ("log", "sqrt", "pow"))
+            or (isinstance(part, typed.Binary) and part.operator == "**")
+            for part in parts
+        ):
+            rounded.add(step.name)
+    return rounded
+
+
+def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, world: str) -> None:
+    """The values of a restaurant, added as equalities, leave the formulas satisfiable."""
+    program = lowering.program
+    values, failure = exact_values(program, *restaurant)
+    rounded = is_rounded(program)
+    encoder = prover.encoder(world)
+    z3 = encoder.z3
+    solver = z3.Solver(ctx=encoder.context)
+    solver.set("rlimit", 20_000_000)
+    solver.add(*encoder.domain_axioms, encoder.cells.total == len(restaurant.rows))
+    roots: list[Node] = []
+    for name, value in values.items():
+        node = lowering.steps[name]
+        if node.is_constant:
+            assert exact(value) == node.value, (name, value)
+            continue
+        if node.is_numeric and value is not None:
+            low, high, nonzero = prover.bounds.bound(node)
+            slack = _TOLERANCE * max(1, abs(value)) if name in rounded else 0
+            assert low - slack <= value <= high + slack, (name, value, low, high)
+            assert not (nonzero and value == 0 and name not in rounded)
+        if name not in rounded:
+            roots.append(node)
+            solver.add(encoder.null(node) == (value is None))
+            if value is not None:
+                solver.add(encoder.term(node) == encoder.constant(value))
+    if failure is not None and failure[1] != "overflow" and failure[0] not in rounded:
+        step = next(step for step in program.steps if step.name == failure[0])
+        node = lowering.steps[step.name]
+        roots.append(node)
+        if not node.is_constant:
+            solver.add(encoder.fails(node))
+    for symbol, value in read_shared(prover, restaurant).items():
+        node = prover.pool.input(
+            symbol, prover.domain.fields[symbol].exact_base, nullable=prover.domain.fields[symbol].nullable
+        )
+        solver.add(encoder.null(node) == (value is None))
+        if value is not None:
+            solver.add(encoder.term(node) == encoder.constant(value))
+    prover.add_definitions(solver, encoder, roots, None, roots[-1] if failure is not None and roots else None)
+    solver.add(*encoder.list_string_axioms())
+    assert solver.check() != z3.unsat, (world, restaurant, values, failure)
+
+
+def read_shared(prover: Prover, restaurant: Restaurant) -> dict[Symbol, Any]:
+    """The values of the context and the parameters that the formulas read."""
+    values: dict[Symbol, Any] = {}
+    for known in prover.domain.shared():
+        section: dict[str, Any] = (
+            restaurant.parameters if known.symbol.kind is SymbolKind.PARAMETER else restaurant.context
+        )
+        if known.symbol.name in section:
+            value = exact(section[known.symbol.name])
+            values[known.symbol] = value
+    return values
+
+
+@pytest.mark.thorough
+@settings(max_examples=5_000 if IS_DEEP else 300, deadline=None, suppress_health_check=_SLOW)
+@given(st.data())
+def test_random_seeds_admit_random_restaurants(data: st.DataObject) -> None:
+    """No value of a random restaurant contradicts the formulas of a random seed, in either world that proofs use."""
+    seed = load_seed(data.draw(seeds(max_steps=6)))
+    is_wide = data.draw(st.booleans())
+    prover, lowering = prepare(seed, is_wide=is_wide)
+    for _ in range(2):
+        restaurant = data.draw(restaurants(seed, wild=is_wide))
+        for world in ("relaxed", "whole"):
+            assert_admitted(prover, lowering, restaurant, world)
+
+
+@pytest.mark.parametrize("path", TASK_PATHS)
+def test_the_tasks_admit_random_restaurants(path: Any) -> None:
+    """No value of a random restaurant contradicts the formulas of a task."""
+    seed = load_seed(path)
+    prover, lowering = prepare(seed, is_wide=False)
+
+    @settings(max_examples=5, deadline=None, suppress_health_check=_SLOW)
+    @given(restaurants(seed))
+    def run(restaurant: Restaurant) -> None:
+        for world in ("relaxed", "whole"):
+            assert_admitted(prover, lowering, restaurant, world)
+
+    run()

@@ -1,0 +1,212 @@
+"""`prove`: reach, failures, bounds and properties of one seed; each restaurant that is printed is confirmed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from formulaseed.documents import FormulaSeed, load_seed
+from formulaseed.errors import DataError, EvaluationError
+from formulaseed.proofs import cells, search
+from formulaseed.proofs.proving import Proofs, prove
+from formulaseed.runtime.loading import compile_evaluator
+from formulaseed.testing import reference_evaluate
+from helpers import SEEDS_V2, TASKS, command, needs, tiny_seed, write_json
+
+needs("z3", "prove")
+
+
+def evaluate(seed: FormulaSeed, witness: dict[str, Any]) -> dict[str, Any]:
+    """The steps of a witness by both evaluators, which must agree; or its failure."""
+    inputs = witness["rows"], witness["context"], witness.get("parameters", {})
+    results: list[Any] = []
+    for run in (compile_evaluator(seed).trace, lambda *given: reference_evaluate(seed, *given)):
+        try:
+            results.append({"steps": dict(run(*inputs))})
+        except EvaluationError as error:
+            results.append({"error": {"step": error.step, "kind": error.kind}})
+    assert results[0] == results[1]
+    assert results[0] == {key: value for key, value in witness.items() if key in ("steps", "error")}
+    return results[0].get("steps", {})
+
+
+def check_witnesses(seed: FormulaSeed, proofs: Proofs) -> None:
+    """Every restaurant in the JSON shows what it is printed for."""
+    known = proofs.json
+    for claim in known["verdicts"]:
+        assert (claim["witness"] is not None) == (claim["status"] == "reached")
+        if claim["witness"]:
+            assert evaluate(seed, claim["witness"])[claim["name"]] == claim["value"]
+    for claim in known["rules"]:
+        if claim["witness"]:
+            assert evaluate(seed, claim["witness"])[claim["name"]] == claim["value"]
+    for claim in known["failures"]:
+        if claim["witness"]:
+            assert evaluate(seed, claim["witness"]) == {}
+            assert claim["witness"]["error"] == {"step": claim["name"], "kind": claim["kind"]}
+    for claim in known["bounds"]:
+        for end in (claim["low"], claim["high"]):
+            if end["witness"]:
+                assert evaluate(seed, end["witness"])[claim["name"]] == end["reached"]
+
+
+@pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
+@pytest.mark.thorough
+def test_nothing_stays_unknown_about_the_tasks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every rule of every task is reached, nothing fails, every number has a bound that is reached or none."""
+    monkeypatch.setattr(search, "SAMPLES", 1_500)
+    seed = load_seed(path)
+    proofs = prove(seed)
+    known = proofs.json
+    check_witnesses(seed, proofs)
+    assert {claim["status"] for claim in (*known["rules"], *known["verdicts"])} == {"reached"}
+    assert {claim["status"] for claim in known["failures"]} <= {"safe"}
+    assert {end["status"] for claim in known["bounds"] for end in (claim["low"], claim["high"])} <= {
+        "tight",
+        "open",
+        "bound",
+    }
+    assert all(claim["status"] == "proved" for claim in known["properties"])
+
+
+def small_seed(*steps: dict[str, Any], **more: Any) -> FormulaSeed:
+    """A seed with two counts, and the steps; the last one is its output."""
+    counts = [
+        {"name": "N", "op": "count"},
+        {"name": "N_GOOD", "op": "count", "where": {"extraction.mood": "good"}},
+    ]
+    return load_seed(tiny_seed(compute=[*counts, *steps], output=[steps[-1]["name"]], parameters={}, **more))
+
+
+def test_a_dead_rule_is_found() -> None:
+    """A rule that no restaurant reaches is proved to be unreachable; all others have a restaurant."""
+    share = {"name": "SHARE", "op": "expr", "expr": "N_GOOD / N if N > 0 else 0"}
+    rules = [{"when": "SHARE > 1", "then": "dead"}, {"when": "SHARE > 0.5", "then": "high"}, {"else": "low"}]
+    seed = small_seed(share, {"name": "LEVEL", "op": "case", "rules": rules})
+    proofs = prove(seed)
+    check_witnesses(seed, proofs)
+    assert [claim.status for claim in proofs.claims.rules] == ["unreachable", "reached", "reached"]
+    assert "LEVEL: 'dead' if SHARE > 1: no restaurant gets it, as proved" in proofs.text
+    assert "2 of 3 rules are reached." in proofs.text
+
+
+def test_a_failure_has_a_restaurant() -> None:
+    """A quotient that divides by zero fails for a restaurant; one that a condition guards cannot fail."""
+    safe = {"name": "SAFE", "op": "expr", "expr": "N_GOOD / N if N_GOOD > 0 else 0"}
+    seed = small_seed(safe, {"name": "BAD", "op": "expr", "expr": "N / N_GOOD + SAFE"})
+    proofs = prove(seed)
+    check_witnesses(seed, proofs)
+    assert [(claim.name, claim.status) for claim in proofs.claims.failures] == [("SAFE", "safe"), ("BAD", "fails")]
+    assert "BAD fails (division by zero) for a restaurant with no reviews" in proofs.text
+
+
+def test_bounds_are_tighter_than_intervals() -> None:
+    """A share is at most 1, which the checker's intervals do not know; a count has no bound."""
+    seed = small_seed({"name": "SHARE", "op": "expr", "expr": "100 * N_GOOD / N if N > 0 else 0"})
+    [claim] = prove(seed).claims.bounds
+    assert (claim.low.status, claim.low.bound, claim.high.status, claim.high.bound) == ("tight", 0, "tight", 100)
+    step = next(step for step in seed.program.steps if step.name == "SHARE")
+    assert step.range is not None
+    assert step.range.high > 1e9
+    [claim] = prove(small_seed({"name": "TOTAL", "op": "expr", "expr": "N + 1"})).claims.bounds
+    assert (claim.low.status, claim.high.status) == ("tight", "open")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("increasing SCORE in N_GOOD", "proved"),
+        ("decreasing SCORE in N_GOOD", "refuted"),
+        ("never_lowers SCORE by GOOD", "proved"),
+        ("never_lowers SCORE by BAD", "refuted"),
+        ("never_raises N_GOOD by BAD", "proved"),
+    ],
+)
+def test_properties_are_decided(text: str, status: str) -> None:
+    """A step that grows, or one more review of a filter, moves a number only one way; else a restaurant shows it."""
+    steps = [
+        {"name": "GOOD", "op": "define_filter", "extraction": {"mood": "good"}},
+        {"name": "BAD", "op": "define_filter", "extraction": {"mood": "bad"}},
+        {"name": "SCORE", "op": "expr", "expr": "max(0, min(10, 2 * N_GOOD - (N - N_GOOD)))"},
+    ]
+    [claim] = prove(small_seed(*steps), properties=[text]).properties
+    assert claim.status == status
+    assert (claim.witness is not None) == (status == "refuted")
+
+
+def test_the_flaw_of_a_policy_is_found() -> None:
+    """In the allergy policy, one more firsthand reaction can lower the risk."""
+    seed = load_seed(TASKS / "g1a_v2" / "seed.json")
+    [claim] = prove(seed, properties=["never_lowers FINAL_RISK_SCORE by IS_INCIDENT"], quick=True).properties
+    assert claim.status == "refuted"
+    assert claim.witness is not None
+    assert claim.added is not None
+    before, after = (w.outcome.values["FINAL_RISK_SCORE"] for w in (claim.witness, claim.added))
+    assert (before, after) == (claim.before, claim.after)
+    assert claim.after < claim.before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rising SCORE in N", "a property is"),
+        ("increasing SCORE in M", "`M` is none of the numeric steps"),
+        ("never_lowers SCORE by N", "`N` is none of the filters"),
+        ("increasing\nSCORE", "a property is"),
+    ],
+)
+def test_a_wrong_property_is_refused(text: str, message: str) -> None:
+    """A text that is no property, or names no step that fits, is refused by name."""
+    with pytest.raises(DataError, match=message):
+        prove(small_seed({"name": "SCORE", "op": "expr", "expr": "N + 1"}), properties=[text])
+
+
+def test_the_command_ends_by_the_properties(tmp_path: Path) -> None:
+    """Status 0 if all hold, 1 if one is refuted, 3 if one is unknown; JSON holds what `evaluate` takes."""
+    seed = tiny_seed(
+        parameters={},
+        compute=[{"name": "N", "op": "count"}, {"name": "M", "op": "expr", "expr": "N * 2"}],
+        output=["M"],
+    )
+    path = write_json(tmp_path / "seed.json", seed)
+    assert json.loads(command("prove", path, "--property", "increasing M in N", "--format", "json").expect(0).out)[
+        "properties"
+    ] == [{"property": "increasing M in N", "status": "proved", "witness": None}]
+    command("prove", path, "--property", "decreasing M in N").expect(1)
+    command("prove", path, "--property", "increasing M in N", "--quick").expect(3)
+    command("prove", path, "--property", "growing M").expect(1, "a property is")
+
+
+def test_the_output_is_the_same_each_time() -> None:
+    """Effort is counted in the solver's units and choices are seeded, so that two runs print the same."""
+    seed = load_seed(TASKS / "g1a_v1" / "seed.json")
+    assert prove(seed, any_parameters=True).text == prove(seed, any_parameters=True).text
+
+
+def test_the_domain_may_be_wide() -> None:
+    """With `wide`, stars may be any number, also the largest that the module accepts."""
+    steps = [{"name": "BEST", "op": "max", "field": "meta.stars", "default": 0}]
+    narrow, wide = (prove(small_seed(*steps), wide=wide).claims.bounds[0] for wide in (False, True))
+    assert (narrow.high.status, narrow.high.bound) == ("tight", 5)
+    assert (wide.high.status, wide.high.bound) == ("tight", 10**100)
+
+
+def test_a_step_may_be_a_nullable_field() -> None:
+    """A step that is nothing but a field can be null, and both branches of a test for null are reached."""
+    context = [{"name": "tier", "type": "integer", "nullable": True}]
+    rules = [{"when": "TIER == None", "then": "none"}, {"else": "some"}]
+    steps = [{"name": "TIER", "op": "expr", "expr": "context.tier"}, {"name": "KIND", "op": "case", "rules": rules}]
+    proofs = prove(small_seed(*steps, context=context))
+    assert [claim.status for claim in proofs.claims.verdicts] == ["reached", "reached"]
+
+
+def test_too_many_cells_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without cells, aggregates are only bounded: fewer claims are proved, none is wrong, and the text says so."""
+    monkeypatch.setattr(cells, "MAX_CELLS", 1)
+    seed = small_seed({"name": "SHARE", "op": "expr", "expr": "100 * N_GOOD / N if N > 0 else 0"})
+    proofs = prove(seed, properties=["increasing SHARE in N_GOOD"])
+    check_witnesses(seed, proofs)
+    assert "too many kinds to follow" in proofs.text
+    assert proofs.claims.bounds[0].high.status == "unknown"

@@ -344,7 +344,7 @@ def test_the_help_for_data_in_python(contexts: Any, help: str) -> None:
 def test_an_option_of_another_command_is_named(folder: Path) -> None:
     done = command("run", "seed.json", "--rows", "rows.jsonl", cwd=folder)
     assert done.status == 2
-    assert done.err.endswith("It is an option of `diff`, `expect`, `evaluate`.\n")
+    assert done.err.endswith("It is an option of `compile`, `diff`, `expect`.\n")
     done = command("evaluate", "seed.json", "--contexts", "contexts.jsonl", cwd=folder)
     assert "`run`, `extract`" in done.err.partition("It is an option of ")[2]
     assert "It is an option" not in command("evaluate", "seed.json", "--nonsense", cwd=folder).err

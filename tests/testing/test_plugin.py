@@ -198,7 +198,7 @@ def test_each_line_of_expected_outputs_is_a_test(project: Path) -> None:
     assert collect(project, "tasks") == [*SEED_TESTS, f"{EXPECTED}a", f"{EXPECTED}bb"]
     result = run(project, "-v", "tasks", "-k", "expected")
     result.assert_outcomes(passed=1, failed=1, deselected=5)
-    result.stdout.fnmatch_lines(["TWICE is 4: *", "expected: TWICE 5", "note: the panel", "*expected.jsonl:2"])
+    result.stdout.fnmatch_lines(["“twice” is 4: *", "expected: TWICE 5", "note: the panel", "*expected.jsonl:2"])
     result.stdout.no_fnmatch_line("*Traceback*")
     run(project, f"{EXPECTED}a").assert_outcomes(passed=1)
 

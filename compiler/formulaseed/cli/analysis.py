@@ -239,7 +239,7 @@ def prove(
         properties=properties,
         quick=quick,
         wide=wide,
-        any_parameters=parameters == "any",
+        any_parameters=parameters != "default",
         effort=effort,
     )
     _print(proofs, form)

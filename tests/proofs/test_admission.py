@@ -115,7 +115,7 @@ def read_shared(prover: Prover, restaurant: Restaurant) -> dict[Symbol, Any]:
 
 
 @pytest.mark.thorough
-@settings(max_examples=5_000 if IS_DEEP else 300, deadline=None, suppress_health_check=_SLOW)
+@settings(max_examples=5_000 if IS_DEEP else 100, deadline=None, suppress_health_check=_SLOW)
 @given(st.data())
 def test_random_seeds_admit_random_restaurants(data: st.DataObject) -> None:
     """No value of a random restaurant contradicts the formulas of a random seed, in either world that proofs use."""

@@ -178,7 +178,7 @@ def mutants(seed: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.thorough
-@settings(max_examples=2_000 if IS_DEEP else 40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2_000 if IS_DEEP else 20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_mutant_is_called_equal(data: st.DataObject) -> None:
     """If a proof says that an output is equal for all restaurants, no random restaurant has another value."""

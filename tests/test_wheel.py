@@ -192,6 +192,7 @@ USES: dict[str, tuple[object, ...]] = {
     "parquet": (*RUN, "--extractor", "recorded", *RECORDED, "--out", "results.parquet"),
     "prove": ("prove", SEED),
     "spark": ("-c", _FRAMES),
+    "sql": ("compile", SEED, "--target", "sql", "--stdout"),
     "testing": ("-c", _STRATEGIES),
     "train": (*RUN, "--extractor", "trained", *RECORDED),
 }

@@ -74,6 +74,8 @@ def find_obstacle(seed: FormulaSeed, evaluator: Evaluator, options: ScoreOptions
         return "the module is to score"
     if options.trace:
         return "--trace needs the rows behind each value"
+    if options.reasons is not None:
+        return "--reasons needs the module's values without some reviews"
     if options.duplicates != "fail":
         return "--duplicates drops rows"
     if options.fingerprint or options.since is not None:

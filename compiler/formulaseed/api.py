@@ -151,6 +151,8 @@ def score(
     require_pyarrow("duckdb" if engine == "duckdb" else "parquet", "a table of results")
     loaded = documents.load_seed(seed)
     evaluator = load_evaluator(loaded)
+    if reasons is not None and reasons not in (1, 2, 3, 4):
+        raise DataError("`reasons` must be a number from 1 to 4")
     source = None if reasons is None else VerdictReasons(loaded.program, reasons, parameters)
     options = ScoreOptions(
         parameters,

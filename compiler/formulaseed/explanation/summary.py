@@ -319,8 +319,10 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
-    """Yield sentences about the reviews that no condition counts, and about missing facts."""
+    """Yield sentences about scores without some parts, about reviews that no condition counts, and about missing facts."""
     attribution = explanation.attribution
+    if attribution is not None and any(change.kind == "fewer reviews" for change in explanation.changes):
+        yield "Parts act together: scores without some of them were evaluated, not subtracted."
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
         yield f"Not in the sum: {reviews}, to which no condition of the policy applies."

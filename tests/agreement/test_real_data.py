@@ -120,6 +120,7 @@ def test_benchmark_requests_have_their_published_values(tmp_path: Path) -> None:
     assert Counter(line["status"] for line in done.results) == {"ok": 50}
 
 
+@pytest.mark.thorough
 def test_benchmark_requests_beside_broken_ones(tmp_path: Path) -> None:
     """Five of the fifty broken in five ways are invalid; the others keep their published values, and are ok.
 

@@ -104,6 +104,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("formula", "bad", "kind"), FAILURES.values(), ids=FAILURES)
+@pytest.mark.thorough
 def test_each_failure_is_found_where_it_is_evaluated(formula: str, bad: float, kind: str) -> None:
     """In a row, in a step, in two rows and two steps; not in a branch that is not taken, nor behind `and`."""
     of_row = {"name": "S", "op": "sum", "expr": formula.format("extraction.x")}

@@ -262,6 +262,7 @@ def test_a_run_says_how_often_words_spoke_and_names_what_failed(tmp_path: Path) 
     assert "unknown hint `date`" in formulaseed("check", path).expect(1).out
 
 
+@pytest.mark.thorough
 def test_agreement_lists_the_reviews_that_it_does_not_extract(tmp_path: Path) -> None:
     red = {"name": "red", "type": "boolean", "description": "True if red ('red walls')"}
     path, contexts = write_walls(tmp_path, red)

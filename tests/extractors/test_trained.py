@@ -70,6 +70,7 @@ def test_noise_cannot_be_learned_and_confidence_says_so() -> None:
     assert max(confident) < 0.7
 
 
+@pytest.mark.thorough
 def test_too_little_to_learn_from() -> None:
     """Two answers, one value only, an unknown string: each is reported, and nothing fails."""
     name = AskedField("who", "string")

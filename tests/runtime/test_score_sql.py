@@ -70,6 +70,7 @@ def test_tasks(path: Path) -> None:
      ("stars", 1e101), ("score", None), ("score", -(2**63)), ("score", 2**60), ("position", None), ("position", 0),
      ("business_id", None), ("business_id", "nobody")],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_bad_data_has_the_messages_of_the_module(name: str, value: Any) -> None:
     table, places = tiny_tables()
     score_both_ways(mood_seed(), change_value(table, name, 3, value), places)
@@ -90,6 +91,7 @@ def test_integers_of_any_type(scores: Any) -> None:
      pa.array([18_000, 19_000, None, 10, -800_000, 20_000], pa.date32()),
      pa.array([0, 1, None, 2**40, -(2**40), 5], pa.timestamp("ms"))],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_years_from_dates(dates: Any) -> None:
     """Strings in other forms than YYYY-MM-DD are handed back; a year that is not that of the date is a fault."""
     compute = [

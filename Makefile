@@ -43,7 +43,7 @@ docs: $(DEVELOPED)  ## the pages of docs/ as a site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: $(DEVELOPED)  ## what usually breaks, in two minutes on two cores
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not thorough and not slow"
+	FORMULASEED_HYPOTHESIS=brief $(BIN)/python -m pytest -n auto --dist worksteal -m "not thorough and not slow"
 
 test-all: $(DEVELOPED)  ## every test
 	$(BIN)/python -m pytest -n auto --dist worksteal

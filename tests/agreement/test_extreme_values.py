@@ -35,6 +35,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from listing import FULL
 
+pytestmark = pytest.mark.thorough
+
 HUGE = 10**5_000
 REFERENCE = EXAMPLES / "formula_reference.json"
 
@@ -80,7 +82,6 @@ def is_refused(refusals: tuple[type[Exception], ...], function: Callable[..., An
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.parent.name)
-@pytest.mark.thorough
 def test_rows_contexts_and_parameters(path: Any) -> None:
     """The module, the evaluator and the reference evaluator refuse any of them at any place, and all alike."""
     seed = load_seed(path)
@@ -173,7 +174,6 @@ def test_records_of_rules() -> None:
 # --- requests
 
 
-@pytest.mark.thorough
 def test_restaurants_reviews_and_judgements(monkeypatch: pytest.MonkeyPatch) -> None:
     """The module of requests and the validator refuse what no text can be compared with, and compute the rest."""
     requests = load_requests(EXAMPLES / "requests.jsonl")

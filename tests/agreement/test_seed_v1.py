@@ -22,6 +22,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from seed_v1_cases import FIELDS, python_scope, v1_inputs, v1_seeds
 
+pytestmark = pytest.mark.thorough
+
 Json = Any
 _FUNCTIONS = {
     "log": math.log, "sqrt": math.sqrt, "floor": math.floor, "ceil": math.ceil,
@@ -59,7 +61,6 @@ def assert_same(found: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
 
 
 @given(v1_seeds(), st.data())
-@pytest.mark.thorough
 def test_formulas_are_what_python_makes_of_them(seed: Json, data: st.DataObject) -> None:
     """Each step has the value that `eval` gives its formula; where that fails, so does the step, in both evaluators."""
     found = analyse(seed)
@@ -91,7 +92,6 @@ GUARDED = (
 
 
 @pytest.mark.parametrize("formula", GUARDED)
-@pytest.mark.thorough
 def test_a_loop_fails_only_where_it_is_asked_for(formula: str) -> None:
     """A loop is computed before its formula, and yet divides by zero only where Python would come to it."""
     rows = [{"extraction": {"n": 0, "flag": False}, "meta": {}}]
@@ -294,7 +294,6 @@ def test_layout_and_hash(tmp_path: Path) -> None:
 # --- limits
 
 
-@pytest.mark.thorough
 def test_too_much_of_it_is_refused_at_once() -> None:
     """Steps, loops, terms and brackets are counted in the older shape too."""
     many = one_step("1")

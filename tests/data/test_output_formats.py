@@ -25,6 +25,8 @@ from helpers import formulaseed as shell
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.thorough
+
 G1A, ROWS = TASKS / "g1a_v2" / "seed.json", EXAMPLES / "rows-g1a_v2.jsonl"
 EVALUATE = ("evaluate", "seed.json", "--rows", "rows.jsonl")
 OUTPUT = ("N_GOOD", "TOTAL", "SHARE", "VERDICT")
@@ -217,7 +219,6 @@ def test_results_are_sorted_by_an_output(name: str, folder: Path) -> None:
     [("r.csv", b'"business_id","name"'), ("r.csv.gz", b'"business_id","name"'), ("r.jsonl", b'{"business_id"'),
      ("r.jsonl.gz", b'{"business_id"'), ("results", b'{"business_id"'), ("r.csv.1", b'{"business_id"')],
 )  # fmt: skip
-@pytest.mark.thorough
 def test_the_suffix_selects_the_format(name: str, start: bytes, folder: Path) -> None:
     """Without a known suffix it is JSON Lines; `--format` takes precedence."""
     for options, beginning in (((), start), (("--format", "jsonl"), b'{"business_id"')):
@@ -333,7 +334,6 @@ def test_an_integer_of_over_64_bits_fails_its_restaurant(tmp_path: Path) -> None
     ]  # fmt: skip
 
 
-@pytest.mark.thorough
 @has_pyarrow
 def test_parquet_is_written_to_a_pipe_but_not_to_a_terminal(folder: Path) -> None:
     """A file without results has its columns, too."""
@@ -348,7 +348,6 @@ def test_parquet_is_written_to_a_pipe_but_not_to_a_terminal(folder: Path) -> Non
     assert (screen, "--format parquet needs --out FILE.parquet" in err) == ("", True)
 
 
-@pytest.mark.thorough
 def test_without_pyarrow_the_command_names_the_extra(folder: Path) -> None:
     """Before anything is read or written."""
     (folder / "pyarrow.py").write_text("raise ImportError('not here')")
@@ -359,7 +358,6 @@ def test_without_pyarrow_the_command_names_the_extra(folder: Path) -> None:
     assert (done.status, message in done.err, (folder / "r.parquet").exists()) == (2, True, False)
 
 
-@pytest.mark.thorough
 @settings(max_examples=settings.default.max_examples // 4)  # type: ignore[union-attr]
 @given(seeds(), st.data())
 def test_every_output_has_the_type_of_its_column(seed: dict[str, Any], data: st.DataObject) -> None:

@@ -24,6 +24,8 @@ from loopback import Loopback, loopback
 from loopback_routes import BATCHES
 from loopback_script import Ask, Script, model
 
+pytestmark = pytest.mark.thorough
+
 needs("anthropic", "llm")
 
 
@@ -199,7 +201,6 @@ def without_some_results(server: Loopback, times: int) -> None:
     server.state.answer = answer  # type: ignore[method-assign]
 
 
-@pytest.mark.thorough
 def test_results_that_end_early_are_not_the_whole(kitchen: Kitchen, server: Loopback) -> None:
     """The counts of the batch say how many there are: the missing ones are read again, and not asked again."""
     without_some_results(server, 7)
@@ -276,7 +277,6 @@ def test_a_key_that_is_refused_ends_the_run_in_one_line(kitchen: Kitchen, server
     assert done.results[0]["output"]["N"] == 1
 
 
-@pytest.mark.thorough
 def test_a_limit_of_money_splits_batches(kitchen: Kitchen, server: Loopback) -> None:
     """What could cost more waits for what the calls before have cost; the limit holds, and a second run goes on."""
     kitchen.prepare(restaurants(10, 10))

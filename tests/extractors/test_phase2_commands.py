@@ -15,6 +15,8 @@ from helpers import command, needs, write_json, write_lines
 from loopback import Loopback
 from loopback_script import MESSAGES, model
 
+pytestmark = pytest.mark.thorough
+
 needs("anthropic", "llm")
 
 MOOD = seed()["extract"]["fields"][0]
@@ -52,7 +54,6 @@ def test_a_dry_run_counts_calls_exactly_and_bounds_the_cost(kitchen: Kitchen, se
 
 @pytest.mark.parametrize("name", ["claude-haiku-5-5", pytest.param("claude-opus-5-5", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("minimum", [0, 1024])
-@pytest.mark.thorough
 def test_the_api_counts_a_sample_of_the_prompts(kitchen: Kitchen, server: Loopback, name: str, minimum: int) -> None:
     """Free of charge: the estimate holds, also for a model that thinks, and for one whose prefix is not cached."""
     faults = {"not_json": 0.05, "thinking": 0.5} if "opus" in name else {"not_json": 0.05}
@@ -104,7 +105,6 @@ def test_a_model_without_a_price_costs_an_unknown_sum(kitchen: Kitchen, server: 
     kitchen.run("--prices", "nowhere.json").expect(2)
 
 
-@pytest.mark.thorough
 def test_a_limit_of_money_is_never_passed_and_the_run_goes_on_from_there(kitchen: Kitchen, server: Loopback) -> None:
     """Exit 3 before the limit, in one line; what is done is written; with more money the rest is asked, and no more."""
     kitchen.prepare(restaurants(40, 10))

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from loopback import Loopback
 from loopback_script import MESSAGES
 
+pytestmark = pytest.mark.thorough
+
 needs("anthropic", "llm")
 
 MOOD: dict[str, Any] = {"name": "mood", "type": "enum", "values": {"good": "Liked it", "none": "Says nothing"}}
@@ -241,7 +243,6 @@ NONE, SOUP = {"fields": {"mood": "none"}}, {"text": "soup", "fields": {"mood": "
         (b"{", "not JSON"),
     ],
 )
-@pytest.mark.thorough
 def test_an_example_that_the_fields_refuse_ends_the_run(
     kitchen: Kitchen, server: Loopback, line: object, reason: str
 ) -> None:

@@ -12,6 +12,8 @@ pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 from helpers import EXAMPLES, TASKS, command, read_lines, tiny_seed  # noqa: E402
 from test_extract_command import AS_RECORDED, Soups, known, place, review  # noqa: E402
 
+pytestmark = pytest.mark.thorough
+
 G1A = TASKS / "g1a_v2" / "seed.json"
 GIVEN = (G1A, "--contexts", EXAMPLES / "contexts.jsonl", *AS_RECORDED)
 PATHS = [
@@ -23,7 +25,6 @@ PATHS = [
 @pytest.mark.parametrize(
     "options", [pytest.param((), marks=pytest.mark.thorough), ("--with-text",)], ids=["rows", "with text"]
 )
-@pytest.mark.thorough
 def test_parquet_is_read_as_json_lines(options: tuple[str, ...], tmp_path: Path) -> None:
     """`evaluate` with steps and evidence, `score` on either engine: the same bytes; `run --rows-out` writes the same rows."""
     made = {}

@@ -21,6 +21,8 @@ from hypothesis import HealthCheck, Phase, assume, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from scoring import build_tables, change_value, mood_seed, tiny_tables  # noqa: E402
 
+pytestmark = pytest.mark.thorough
+
 GENERATE = settings(phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -33,7 +35,6 @@ def score_both_ways(seed: Any, *tables: Any, **options: Any) -> Any:
     return by_query
 
 
-@pytest.mark.thorough
 @settings(GENERATE, max_examples=1000 if IS_DEEP else 50)
 @given(seeds(max_steps=6), st.data())
 def test_random_seeds(seed: Any, data: st.DataObject) -> None:
@@ -70,7 +71,6 @@ def test_tasks(path: Path) -> None:
      ("stars", 1e101), ("score", None), ("score", -(2**63)), ("score", 2**60), ("position", None), ("position", 0),
      ("business_id", None), ("business_id", "nobody")],
 )  # fmt: skip
-@pytest.mark.thorough
 def test_bad_data_has_the_messages_of_the_module(name: str, value: Any) -> None:
     table, places = tiny_tables()
     score_both_ways(mood_seed(), change_value(table, name, 3, value), places)
@@ -91,7 +91,6 @@ def test_integers_of_any_type(scores: Any) -> None:
      pa.array([18_000, 19_000, None, 10, -800_000, 20_000], pa.date32()),
      pa.array([0, 1, None, 2**40, -(2**40), 5], pa.timestamp("ms"))],
 )  # fmt: skip
-@pytest.mark.thorough
 def test_years_from_dates(dates: Any) -> None:
     """Strings in other forms than YYYY-MM-DD are handed back; a year that is not that of the date is a fault."""
     compute = [
@@ -142,7 +141,6 @@ def test_a_query_says_why_it_cannot(tmp_path: Path) -> None:
         library.score(mood_seed(), tiny_tables()[0].to_reader(), backend="sql")
 
 
-@pytest.mark.thorough
 def test_shuffled_rows_and_threads_give_the_same_bytes(tmp_path: Path) -> None:
     """20,000 restaurants with sums of decimals, sorted and shuffled, on one thread and two, three times."""
     keys = [f"b{at % 20_000:05}" for at in range(100_000)]

@@ -47,14 +47,21 @@ class Proofs(RenderedDocument):
 
     @cached_property
     def json(self) -> dict[str, Any]:
-        """The claims as JSON values; docs/proving.md describes them."""
+        """The claims as JSON values; `grammar/proof.schema.json` describes them."""
         claims = self.claims
         return {
             "seed": self.seed,
             "verdicts": [_reach_json(claim) for claim in claims.verdicts],
             "rules": [_reach_json(claim) for claim in claims.rules],
             "failures": [_failure_json(claim) for claim in claims.failures],
-            "bounds": [{"name": b.name, "low": _end_json(b.low), "high": _end_json(b.high)} for b in claims.bounds],
+            "bounds": [
+                {
+                    "name": b.name,
+                    "low": _end_json(b.low, f"{b.name} lowest"),
+                    "high": _end_json(b.high, f"{b.name} highest"),
+                }
+                for b in claims.bounds
+            ],
             "properties": [_property_json(claim) for claim in self.properties],
             "domain": domain_json(claims.domain),
             "effort": claims.units,
@@ -188,7 +195,8 @@ def _format_end(end: EndClaim, words: str) -> str:
 
 def _reach_json(claim: ReachClaim) -> dict[str, Any]:
     """Return a claim about a rule or a verdict as JSON; `rule` is null for a verdict."""
-    witness = claim.witness and claim.witness.to_json()
+    rule = "" if claim.place is None else f" rule {claim.place + 1}"
+    witness = claim.witness and claim.witness.to_json(f"{claim.name}{rule} {format_plain(claim.value)}")
     return {"name": claim.name, "rule": claim.place, "value": claim.value, "status": claim.status, "witness": witness}
 
 
@@ -198,28 +206,33 @@ def _failure_json(claim: FailureClaim) -> dict[str, Any]:
         "name": claim.name,
         "status": claim.status,
         "kind": claim.kind or None,
-        "witness": claim.witness and claim.witness.to_json(),
+        "witness": claim.witness and claim.witness.to_json(f"{claim.name} fails"),
     }
 
 
-def _end_json(end: EndClaim) -> dict[str, Any]:
-    """Return an end of a number's range as JSON."""
+def _end_json(end: EndClaim, business_id: str) -> dict[str, Any]:
+    """Return an end of a number's range as JSON; `business_id` names its witness."""
     bound = float(end.bound) if end.bound is not None else None
     return {
         "status": end.status,
         "bound": bound,
         "reached": end.reached,
-        "witness": end.witness and end.witness.to_json(),
+        "witness": end.witness and end.witness.to_json(business_id),
     }
 
 
 def _property_json(claim: PropertyClaim) -> dict[str, Any]:
     """Return a claim about a property as JSON."""
-    if claim.witness is None:
-        return {"property": claim.text, "status": claim.status, "witness": None}
-    change = {"added": claim.added.to_json()} if claim.added is not None else {"amount": claim.amount}
-    values = {"before": claim.before, "after": claim.after}
-    return {"property": claim.text, "status": claim.status, "witness": claim.witness.to_json(), **values, **change}
+    is_refuted = claim.witness is not None
+    return {
+        "property": claim.text,
+        "status": claim.status,
+        "witness": claim.witness and claim.witness.to_json(claim.text),
+        "before": claim.before if is_refuted else None,
+        "after": claim.after if is_refuted else None,
+        "amount": claim.amount or None,
+        "added": claim.added and claim.added.to_json(f"{claim.text}, one more review"),
+    }
 
 
 @validate_arguments

@@ -162,12 +162,17 @@ def difference_json(proof: SeedProof) -> dict[str, Any]:
     """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
     return {
         "outputs": [
-            {"name": r.name, "status": r.status, "order": r.order or None, "witness": _pair_json(r.witness)}
+            {"name": r.name, "status": r.status, "order": r.order or None, "witness": _pair_json(r.witness, r.name)}
             for r in proof.relations
         ],
         "verdict": proof.verdict,
         "moves": [
-            {"from": move.old, "to": move.new, "status": move.status, "witness": _pair_json(move.witness)}
+            {
+                "from": move.old,
+                "to": move.new,
+                "status": move.status,
+                "witness": _pair_json(move.witness, f"{format_plain(move.old)} to {format_plain(move.new)}"),
+            }
             for move in proof.moves
         ],
         "regions": proof.regions
@@ -180,9 +185,9 @@ def difference_json(proof: SeedProof) -> dict[str, Any]:
     }
 
 
-def _pair_json(pair: tuple[Witness, Witness] | None) -> dict[str, Any] | None:
+def _pair_json(pair: tuple[Witness, Witness] | None, business_id: str) -> dict[str, Any] | None:
     """Return the witnesses of both seeds, which have the same inputs; None without them."""
-    return None if pair is None else {"old": pair[0].to_json(), "new": pair[1].to_json()}
+    return None if pair is None else {"old": pair[0].to_json(business_id), "new": pair[1].to_json(business_id)}
 
 
 def domain_json(domain: Domain) -> dict[str, str]:

@@ -45,14 +45,17 @@ class Witness:
     parameters: dict[str, Any]
     outcome: Outcome
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the inputs as `evaluate` takes them, with the values of all steps, or the failure."""
-        result: dict[str, Any] = {"context": self.context, "rows": self.rows}
-        if self.parameters:
-            result["parameters"] = self.parameters
-        if self.outcome.failure is not None:
-            return {**result, "error": dict(zip(("step", "kind"), self.outcome.failure, strict=True))}
-        return {**result, "steps": dict(self.outcome.values)}
+    def to_json(self, business_id: str) -> dict[str, Any]:
+        """Return the inputs as a line of rows, which `evaluate` takes, with the values of all steps, or the failure."""
+        failure = self.outcome.failure
+        return {
+            "business_id": business_id,
+            "context": self.context,
+            "rows": self.rows,
+            "parameters": self.parameters,
+            "steps": dict(self.outcome.values),
+            "error": None if failure is None else {"step": failure[0], "kind": failure[1]},
+        }
 
 
 class Runner:

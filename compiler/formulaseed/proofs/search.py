@@ -8,12 +8,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from formulaseed.language.types import Value
 from formulaseed.proofs.cells import CellBuilder
 from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner, Witness
 from formulaseed.proofs.world import FieldDomain
 
+_Item = TypeVar("_Item")
 SAMPLES = 1_500
 _CLIMBS = 6
 _CLIMB_STEPS = 200
@@ -93,8 +95,7 @@ class Trials:
             old = self._random.choice(rows)
             place = self._random.randrange(len(self._rows))
             changed = _put(old, place, self._change_value(self._fields[place], old[place], self._rows[place]))
-            first = rows.index(old)
-            rows = [changed if row == old and (place % 2 or n == first) else row for n, row in enumerate(rows)]
+            rows = [changed if row == old else row for row in rows]
         return replace(candidate, rows=tuple(rows))
 
     def _change_value(self, known: FieldDomain, value: Value, values: Sequence[Value]) -> Value:
@@ -181,7 +182,7 @@ class Trials:
         return in_order if holds(in_order) else candidate
 
 
-def _put(values: tuple[Value, ...], place: int, value: Value) -> tuple[Value, ...]:
+def _put(values: tuple[_Item, ...], place: int, value: _Item) -> tuple[_Item, ...]:
     """Return a copy of a tuple with another item at one place."""
     return (*values[:place], value, *values[place + 1 :])
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
+from formulaseed.language.types import Base
 from formulaseed.source.text import value_node
 
 Term = Any
@@ -56,8 +57,8 @@ class Terms(Protocol):
     def highest(self, where: Term, operand: Term) -> Term:
         """Return the largest value of an operand over the reviews for which `where` is true; over none, any number."""
 
-    def unknown_aggregate(self, name: str, where: Term, operand: Term) -> Term:
-        """Return the value of an aggregate of which nothing is known but its name and its operands."""
+    def unknown_aggregate(self, name: str, where: Term, operand: Term, base: Base = Base.NUMBER) -> Term:
+        """Return the value of an aggregate, of the type `base`, of which nothing is known but its name and its operands."""
 
 
 def count_rows(terms: Terms, where: Term) -> Term:
@@ -135,4 +136,6 @@ class Curve:
 
 _POWERS = tuple(Fraction(2) ** power for power in range(-4, 13))
 LOGARITHM = Curve(math.log, lambda operand: 1 / operand, _POWERS, root=1, at_zero=-math.inf)
-ROOT = Curve(math.sqrt, lambda operand: 1 / (2 * Fraction(math.sqrt(operand))), _POWERS[::2], root=0, at_zero=Fraction(0))
+ROOT = Curve(
+    math.sqrt, lambda operand: 1 / (2 * Fraction(math.sqrt(operand))), _POWERS[::2], root=0, at_zero=Fraction(0)
+)

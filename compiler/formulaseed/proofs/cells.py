@@ -145,12 +145,7 @@ class CellBuilder:
                 numbers = dict.fromkeys(n for interval in intervals for n in pick_numbers(interval, known.per_unit))
                 classes = [pool.constant(number) for number in numbers]
             else:
-                classes = [
-                    pool.constant(part.low)
-                    if part.low == part.high and isinstance(part.low, Fraction)
-                    else pool.segment(Segment(known.symbol, part), known.exact_base)
-                    for part in intervals
-                ]
+                classes = [pool.segment(Segment(known.symbol, part), known.exact_base) for part in intervals]
         if known.nullable:
             classes.append(pool.constant(None))
         return classes

@@ -21,6 +21,7 @@ from formulaseed.proofs.nodes import Constant, Node, pair_arms, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import FieldDomain
 
+
 class Encoder(CellFormulas):
     """The formulas of a pool's nodes."""
 
@@ -66,7 +67,7 @@ class Encoder(CellFormulas):
         if node in self.pool.anchors or node.op == "aggregate":
             return True
         function = FUNCTIONS.get(node.op)
-        return function is not None and not function.is_extreme or (node.op == "/" and not node.args[1].is_constant)
+        return (function is not None and not function.is_extreme) or (node.op == "/" and not node.args[1].is_constant)
 
     def term(self, node: Node) -> Formula:
         """Return the formula of a value; of a value that is null it is arbitrary."""
@@ -82,7 +83,9 @@ class Encoder(CellFormulas):
         if node.base is Base.STRING:
             return self.z3.Int(name, self.context)
         function = FUNCTIONS.get(node.op)
-        return self.make_number(name, is_whole=node.base is Base.INTEGER and function is not None and function.rounds != "")
+        return self.make_number(
+            name, is_whole=node.base is Base.INTEGER and function is not None and function.rounds != ""
+        )
 
     def null(self, node: Node) -> Formula:
         """Return the condition that a value is null."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import ANY, COUNT, End, Interval, Node, pair_arms, walk
+from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms, walk
 from formulaseed.proofs.world import Domain
 
 _MAX_END = 10**300
@@ -163,8 +163,8 @@ def apply(op: str, operands: Iterable[Interval]) -> Interval:
         return Interval(entry.apply(*lows), entry.apply(*highs))
     if entry.rounds:
         digits = [int(digit.low) for digit in parts[1:]]
-        ends = [end if isinstance(end, float) else Fraction(entry.apply(end, *digits)) for end in parts[0][:2]]
-        return Interval(*ends)
+        low, high = (end if isinstance(end, float) else Fraction(entry.apply(end, *digits)) for end in parts[0][:2])
+        return Interval(low, high)
     if entry.curve is not None:
         return Interval(entry.curve.bound(parts[0].low, -1), entry.curve.bound(parts[0].high, 1))
     return ANY

@@ -15,7 +15,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Node, pair_arms, to_constant
+from formulaseed.proofs.nodes import Node, pair_arms, to_constant, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import Domain
 
@@ -104,10 +104,10 @@ class Lowering:
             case typed.Conditional(condition, then, otherwise):
                 return pool.switch(self.lower_condition(condition), self.lower(then), self.lower(otherwise))
             case typed.Call(function, arguments):
-                operands = [self.lower(argument) for argument in arguments]
-                if FUNCTIONS[function].is_conversion and operands[0].base is Base.BOOLEAN:
-                    return pool.switch(operands[0], pool.number(1), pool.number(0))
-                return pool.call(function, *operands, base=expression.info.ty.base)
+                parts = [self.lower(argument) for argument in arguments]
+                if FUNCTIONS[function].is_conversion and parts[0].base is Base.BOOLEAN:
+                    return pool.switch(parts[0], pool.number(1), pool.number(0))
+                return pool.call(function, *parts, base=expression.info.ty.base)
             case typed.Aggregate():
                 return self._lower_aggregate(expression)
         raise AssertionError("a list is an operand of a comparison")
@@ -157,7 +157,7 @@ class Lowering:
         if aggregate.entry.definition is not None:
             value: Node = aggregate.entry.definition(self.terms, where, operand)
         else:
-            value = self.pool.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
+            value = self.terms.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
         if aggregate.entry.empty_value is not None:
             return value
         has_rows = self.pool.compare(">=", count_rows(self.terms, where), self.pool.number(1))
@@ -198,6 +198,12 @@ def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
             stack.append((current.args[-1], path))
         elif current.op != "aggregate":
             stack += ((operand, path) for operand in current.args)
+
+
+def may_fail(pool: Pool, node: Node) -> bool:
+    """Return True if a step may fail itself, not only a step that it uses."""
+    own_aggregates = (part for part in walk(node, pool.anchors) if part.op == "aggregate")
+    return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
 
 
 def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[str, Node]]:

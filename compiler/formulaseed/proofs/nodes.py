@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
     def contains(self, value: Fraction) -> bool:
         """Return True if a number is in the interval."""
-        return not Interval(value, value).meet_or_none(self) is None
+        return Interval(value, value).meet_or_none(self) is not None
 
     def meet_or_none(self, other: Interval) -> Interval | None:
         """Return the numbers in both intervals; None if there are none."""
@@ -93,9 +93,9 @@ class Segment:
 class Node:
     """An expression of a pool; equal expressions are the same object.
 
-    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate or failure. `base` is INTEGER
-    if the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is the same for
-    all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
+    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate or failure. `base` is
+    INTEGER if the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is
+    the same for all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
     """
 
     number: int

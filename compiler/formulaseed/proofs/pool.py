@@ -96,7 +96,10 @@ class Pool:
         return self.input(symbol, known.exact_base, nullable=known.nullable)
 
     def segment(self, segment: Segment, base: Base) -> Node:
-        """Return the value of a field of which only its segment is known."""
+        """Return the value of a field or step of which only its segment is known; a constant if that is one number."""
+        low, high = segment.interval[:2]
+        if low == high:
+            return self.number(Fraction(low))
         return self._intern("segment", (), segment, base, fields=frozenset({segment.symbol}))
 
     def failure(self, kind: str, base: Base) -> Node:
@@ -157,7 +160,7 @@ class Pool:
         if not (base.is_constant and base.value > 0 and exponent.base is Base.INTEGER):
             return power
         low, high = self.bounds.bound(exponent)[:2]
-        if -_MAX_TABLE <= low and high <= _MAX_TABLE:
+        if low >= -_MAX_TABLE and high <= _MAX_TABLE:
             whole = range(int(low), int(high))
             arms = [node for n in whole for node in (self.equate(exponent, self.number(n)), self.number(base.value**n))]
             return self.switch(*arms, self.number(base.value ** int(high)))

@@ -11,15 +11,16 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.cells import CellBuilder, Component, TooManyCellsError
 from formulaseed.proofs.encoding import Encoder
 from formulaseed.proofs.intervals import hull
-from formulaseed.proofs.nodes import Interval, Node, walk
+from formulaseed.proofs.nodes import ANY, Interval, Node, walk
 from formulaseed.proofs.pool import Pool
-from formulaseed.proofs.search import Candidate, Row
+from formulaseed.proofs.runner import Candidate, Row
 
 Goal = Callable[[Encoder], Formula]
 """Return the condition to ask about, in the formulas of an encoder."""
@@ -207,36 +208,35 @@ class Prover:
             queue += ((part, level + is_anchor) for part in inner)
         return levels, left_out
 
-    def refine(self, node: Node, low: Fraction | None, high: Fraction | None) -> None:
-        """Try to prove that a number is never below `low`, nor above `high`; note what is proved in `bounds`.
+    def refine(self, node: Node, end: Fraction, sign: int) -> None:
+        """Try to prove that a number is never below `end`, or for the `sign` 1 never above; note that in the bounds.
 
         Rounding keeps such a bound of a quotient, so the quotients in a rounded number are bounded first.
         """
         parts = list(walk(node, self.pool.anchors))
-        if any(part.op == "round" for part in parts):
+        if any(part.op in FUNCTIONS and FUNCTIONS[part.op].rounds for part in parts):
             for part in parts:
                 if part.op == "/" and part is not node and not part.args[1].is_constant:
-                    self._refine(part, low, high, depths=(0, 1))
+                    self._refine(part, end, sign, depths=(0, 1))
             self.pool.bounds.forget(node)
-        self._refine(node, low, high, (*_DEPTHS, None))
+        self._refine(node, end, sign, (*_DEPTHS, None))
 
-    def _refine(self, node: Node, low: Fraction | None, high: Fraction | None, depths: Sequence[int | None]) -> None:
-        """Try to prove that a number is never below `low`, nor above `high`, with the definitions up to these depths."""
-        for end, sign in ((low, -1), (high, 1)):
-            interval = self.pool.bounds.bound(node)
-            if end is None or (interval.low >= end if sign < 0 else interval.high <= end):
-                continue
-            limit = end + sign * abs(end) / 10**9
+    def _refine(self, node: Node, end: Fraction, sign: int, depths: Sequence[int | None]) -> None:
+        """Try to prove that a number is not beyond an end, with the definitions up to these depths."""
+        interval = self.pool.bounds.bound(node)
+        if interval.low >= end if sign < 0 else interval.high <= end:
+            return
+        limit = end + sign * abs(end) / 10**9
+        proved = Interval(limit, ANY.high) if sign < 0 else Interval(ANY.low, limit)
 
-            def goal(encoder: Encoder, sign: int = sign, limit: Fraction = limit) -> Formula:
-                """Return the condition that the number is beyond the limit, and no quotient without a value."""
-                value = encoder.term(node)
-                is_beyond = value < encoder.real(limit) if sign < 0 else value > encoder.real(limit)
-                has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
-                return encoder.all_of([is_beyond, *has_value])
+        def goal(encoder: Encoder) -> Formula:
+            """Return the condition that the number is beyond the limit, and no quotient without a value."""
+            is_within = encoder.all_of(encoder.limit(encoder.term(node), proved))
+            has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
+            return encoder.all_of([encoder.z3.Not(is_within), *has_value])
 
-            if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
-                self.pool.bounds.tighten(node, Interval(limit, interval.high) if sign < 0 else Interval(interval.low, limit))
+        if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
+            self.pool.bounds.tighten(node, proved)
 
     # --- proposals
 
@@ -267,28 +267,29 @@ class Prover:
                     row.update((known, fields[known].to_json(node.value)) for known, node in cell.row.items())
                 place += size
         defaults = [(known.symbol, builder.list_samples(known)[0]) for known in self.pool.domain.rows()]
-        filled: list[Row] = [tuple((symbol, row.get(symbol, value)) for symbol, value in defaults) for row in rows]
+        filled: list[Row] = [tuple(row.get(symbol, value) for symbol, value in defaults) for row in rows]
         return Candidate(tuple(filled), tuple(self._read_shared(encoder, model)))
 
-    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[tuple[Symbol, Value]]:
-        """Yield the fields of the restaurant in a model."""
+    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[Value]:
+        """Yield the values of the fields of the restaurant in a model."""
+
+        def is_true(condition: Formula) -> bool:
+            """Return whether the model meets a condition."""
+            return bool(encoder.z3.is_true(model.eval(condition, model_completion=True)))
+
         for known in self.pool.domain.shared():
             node = self.pool.field(known.symbol)
-            if known.nullable and encoder.z3.is_true(model.eval(encoder.null(node), model_completion=True)):
-                yield known.symbol, None
-                continue
-            value = model.eval(encoder.term(node), model_completion=True)
-            if known.base is Base.BOOLEAN:
-                yield known.symbol, bool(encoder.z3.is_true(value))
+            if known.nullable and is_true(encoder.null(node)):
+                yield None
+            elif known.base is Base.BOOLEAN:
+                yield is_true(encoder.term(node))
             elif known.base is Base.STRING:
-                text = encoder.string_of(value.as_long())
-                if text is None or not known.values:
-                    parts = encoder.list_contained(node)
-                    keys = [key for key, flag in parts if encoder.z3.is_true(model.eval(flag, model_completion=True))]
-                    text = text if text is not None and not parts else ", ".join(keys)
-                yield known.symbol, text
+                text = encoder.string_of(model.eval(encoder.term(node), model_completion=True).as_long())
+                parts = encoder.list_contained(node) if text is None or not known.values else []
+                keys = [key for key, flag in parts if is_true(flag)]
+                yield text if text is not None and not parts else ", ".join(keys)
             else:
-                yield known.symbol, known.to_json(_read_number(value))
+                yield known.to_json(_read_number(model.eval(encoder.term(node), model_completion=True)))
 
 
 def at_most(node: Node, other: Node) -> Goal:

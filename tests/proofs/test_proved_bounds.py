@@ -33,6 +33,7 @@ def test_the_module_states_proved_bounds(seed: Path, tmp_path: Path) -> None:
     source = modules[0]
     assert source == modules[1].replace("/again/", "/proved/")
     assert_black_unchanged(source)
+    assert "DO NOT EDIT.\n\nBounds in `Result`" in source
     for line in (
         "    N_GOOD: int  # 0 or more, proved\n",
         "    SHARE: float  # 0 to 1, proved\n",

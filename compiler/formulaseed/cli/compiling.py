@@ -264,4 +264,4 @@ def _prove_bounds(seed: FormulaSeed) -> ProvedBounds:
     for claim in claims.bounds:
         low, high = claim.low.bound, claim.high.bound
         ranges[claim.name] = Range(-math.inf if low is None else float(low), math.inf if high is None else float(high))
-    return ProvedBounds(ranges, tuple(f"- {name}: {words}" for name, words in list_ranges(claims.domain).items()))
+    return ProvedBounds(ranges, tuple(f"{name}: {words}" for name, words in list_ranges(claims.domain).items()))

@@ -33,14 +33,9 @@ def print_bounds(step: nodes.Step, proved: ProvedBounds | None) -> Code:
     return Code("") if is_any(derived) else Code(bounds_text(derived))
 
 
-def print_assumptions(proved: ProvedBounds | None) -> Code:
-    """Print the paragraph of a module's docstring that says for which restaurants proved bounds hold; empty without proofs."""
-    if proved is None:
-        return Code("")
-    scope = "Bounds in `Result` that are marked as proved hold for all restaurants, and for all parameters within their bounds"
-    if not proved.assumptions:
-        return Code(f"{scope}.")
-    return Code("\n".join([f"{scope},", "if numbers have these values:", *map(docstring_text, proved.assumptions)]))
+def print_assumptions(proved: ProvedBounds) -> list[Code]:
+    """Print the values of fields for which the proved bounds hold, for a list in the module's docstring."""
+    return [docstring_text(text) for text in proved.assumptions]
 
 
 def describe_bounds(parameter: nodes.Parameter) -> str:

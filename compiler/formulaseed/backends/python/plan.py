@@ -134,11 +134,10 @@ class _SeedPlanner:
         """Return the template's variables, without descriptions and comments if `bare`. `version` may be None."""
         program = self.program
         title = f"{program.task_name}, version {program.version}" if program.version else ""
-        about = [docstring_text(join_sentences((title, program.description))), print_assumptions(self.proved)]
         return {
             "header": header,
-            "about": Code("") if bare else Code("\n\n".join(filter(None, about))),
-            "states_proofs": self.proved is not None,
+            "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
+            "assumptions": None if bare or self.proved is None else print_assumptions(self.proved),
             "task_name": literal(program.task_name),
             "version": literal(program.version) if program.version else None,
             "sha256": literal(sha256),

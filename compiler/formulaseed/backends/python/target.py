@@ -42,7 +42,7 @@ _MODULES: dict[KindName, _Module] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class PythonBackend(Backend):
     """The target `python`: standalone modules that need the standard library only.
 

@@ -50,13 +50,19 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
 
 def describe_domain(domain: Domain) -> Paragraph:
     """Return the scope of the proofs, with the values of each field that is not known by its type alone."""
-    fields = [known for known in domain.fields.values() if known.base.value in ("integer", "number")]
+    fields = list_ranges(domain)
     parts: list[str] = []
-    for known in fields:
-        parts += ["; ", InlineCode(str(known.symbol)), f" {known.describe()}"]
+    for name, words in fields.items():
+        parts += ["; ", InlineCode(name), f" {words}"]
     other_count = len(domain.fields) - len(fields)
     ending = f"{'; ' if parts else ''}any value of the {other_count} other fields." if other_count else "."
     return Paragraph((_SCOPE, *parts[1:], ending), "note")
+
+
+def list_ranges(domain: Domain) -> dict[str, str]:
+    """Return the ranges of the fields that are numbers, in words, by name."""
+    fields = [field for field in domain.fields.values() if field.base.value in ("integer", "number")]
+    return {str(field.symbol): field.describe() for field in fields}
 
 
 def describe_cells(has_cells: bool) -> Iterator[Block]:

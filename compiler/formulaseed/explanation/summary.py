@@ -33,7 +33,7 @@ _NO_CHANGE = (
 )
 _MAX_LABEL_CHARACTERS = 52
 _MIN_QUOTE_CHARACTERS = 16
-_ROW_CHARACTERS = 90  # for the label of a part, the score without it and the quote, so that a row has 120 columns
+_ROW_CHARACTERS = 88  # for the label of a part, the score without it and the quote, so that a row has 120 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 

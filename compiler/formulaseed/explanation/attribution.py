@@ -76,6 +76,7 @@ class AttributionFinder:
             self._facts = read_used_context(self.evaluator, self.dependencies.program, self.context)
             players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
             changes, base = self._compute_changes(players)
+            rests = [self._trace([player]) for player in players]
         except (DataError, EvaluationError):
             return None
         score = values[compared.name]
@@ -83,8 +84,13 @@ class AttributionFinder:
         if not is_number(score) or not is_number(unlimited):
             return None
         parts = [
-            self._build_part(player, change)
-            for player, change in zip(players, changes, strict=True)
+            self._build_part(player, change).model_copy(
+                update={
+                    "without": rest[compared.name],
+                    "verdict_without": rest[decider] if rest[decider] != values[decider] else None,
+                }
+            )
+            for player, change, rest in zip(players, changes, rests, strict=True)
             if abs(change) > _NEGLIGIBLE
         ]
         parts.sort(key=lambda part: -abs(part.change))
@@ -95,6 +101,7 @@ class AttributionFinder:
             label=label_of(compared),
             unit=compared.unit,
             adverse=compared.adverse,
+            highest=_find_highest(compared),
             base=base,
             value=float(score),
             uncounted=len(self.rows) - len({place for player in players for place in player.places}),
@@ -189,11 +196,15 @@ class AttributionFinder:
         """The number with all players. Raises `DataError` or `EvaluationError` if it has no value."""
         return self._evaluate([])
 
-    def _evaluate(self, left_out: Sequence[_Player]) -> float:
-        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+    def _trace(self, left_out: Sequence[_Player]) -> Mapping[str, Any]:
+        """Return the values of all steps without some players. Raises `DataError` or `EvaluationError`."""
         places = {place for player in left_out for place in player.places}
         context = {**self._facts, **{name: value for player in left_out for name, value in player.neutral.items()}}
-        number = self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)[self._number]
+        return self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)
+
+    def _evaluate(self, left_out: Sequence[_Player]) -> float:
+        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+        number = self._trace(left_out)[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")
         return float(number)
@@ -226,6 +237,8 @@ class AttributionFinder:
             code="",
             label=player.label,
             change=change,
+            without=None,
+            verdict_without=None,
             source="reviews" if places else "facts",
             reviews=names,
             main_review=main,
@@ -269,12 +282,22 @@ def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
     )
 
 
+def _find_step_limits(compared: nodes.Step) -> tuple[list[Value], list[Value]]:
+    """Return the lower and the upper limits of a step; empty lists for one that is no formula."""
+    if isinstance(compared.operation, nodes.Formula):
+        return find_limits(compared.operation.expression)
+    return [], []
+
+
+def _find_highest(compared: nodes.Step) -> float | None:
+    """Return the lowest of a step's upper limits; None if it has none."""
+    _, high = _find_step_limits(compared)
+    return min((float(limit) for limit in high if is_number(limit)), default=None)
+
+
 def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> AttributionPart:
     """Return the last part: what the limits or the rounding of the compared number take away or add."""
-    low: list[Value] = []
-    high: list[Value] = []
-    if isinstance(compared.operation, nodes.Formula):
-        low, high = find_limits(compared.operation.expression)
+    low, high = _find_step_limits(compared)
     label = "rounded"
     if score in high:
         label = f"limited to {format_plain(score)}"
@@ -284,6 +307,8 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         code="",
         label=label,
         change=score - unlimited,
+        without=None,
+        verdict_without=None,
         source="limit",
         reviews=[],
         main_review=None,

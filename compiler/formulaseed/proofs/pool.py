@@ -337,12 +337,6 @@ class Pool:
             return self.true
         if text.is_constant and part.is_constant:
             return self.constant(part.value in text.value)
-        if text.op == "switch" and all(value.is_constant for value in (*text.args[1::2], text.args[-1])):
-            last = len(text.args) - 1
-            args = [
-                self.contains(arg, part) if place % 2 or place == last else arg for place, arg in enumerate(text.args)
-            ]
-            return self.switch(*args)
         return self._intern_condition("contains", text, part)
 
     # --- choices

@@ -43,7 +43,7 @@ class Study:
         self.prover = Prover(self.pool, effort)
         settings = zip(seeds, own_domains, parameters, strict=True)
         runners = [Runner(seed, domain, own, values or {}) for seed, own, values in settings]
-        self.trials = Trials(self.prover.create_builder(points=True), runners)
+        self.trials = Trials(self.prover.create_builder(), runners)
 
     def is_impossible(self, goal: Goal, roots: Sequence[Node], **options: Any) -> bool:
         """Return True if it is proved that a goal holds for no restaurant, as `Prover.is_impossible` does."""
@@ -66,7 +66,5 @@ class Study:
         start = self.trials.find(holds) or self.trials.climb_to(measure)
         if start is None and self.is_impossible(goal, roots):
             return "impossible", ()
-        if start is None and not self.is_quick:
-            start = self.prover.propose(goal, roots)
         witnesses = self.show(start, holds)
         return "possible" if witnesses else "unknown", witnesses

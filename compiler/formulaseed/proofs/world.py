@@ -43,6 +43,16 @@ class FieldDomain:
     nullable: bool = False
 
     @property
+    def is_numeric(self) -> bool:
+        """True for whole and other numbers."""
+        return self.base in (Base.INTEGER, Base.NUMBER)
+
+    @property
+    def is_text(self) -> bool:
+        """True if any string is a value."""
+        return self.base is Base.STRING and not self.values
+
+    @property
     def exact_base(self) -> Base:
         """The base of the values as nodes have it: INTEGER if all are whole numbers."""
         return Base.INTEGER if self.per_unit == 1 else self.base

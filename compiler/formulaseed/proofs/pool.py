@@ -371,13 +371,19 @@ class Pool:
         return self._intern("switch", (*arms, otherwise), None, base, nullable=any(value.nullable for value in values))
 
     def substitute(self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node]) -> Node:
-        """Return a node with other nodes in place of some; `memo` caches results, and must be used for `replacements` only."""
+        """Return a node with other nodes in place of some of those in it; steps that it uses stay as they are.
+
+        `memo` caches results, and must be used for `replacements` only.
+        """
         if node in replacements:
             return replacements[node]
-        if not node.args or node.op == "aggregate" or not node.fields:
+        if not node.args or node.op == "aggregate":
             return node
         if node not in memo:
-            args = tuple(self.substitute(arg, replacements, memo) for arg in node.args)
+            args = tuple(
+                arg if arg in self.anchors and arg not in replacements else self.substitute(arg, replacements, memo)
+                for arg in node.args
+            )
             memo[node] = node if args == node.args else self.build(node.op, args, node.value, node.base)
         return memo[node]
 

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, prepare_evaluation
-from formulaseed.language.definitions import Terms
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Value
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.claims import PropertyClaim
 from formulaseed.proofs.encoding import Encoder
 from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.lowering import Lowering
-from formulaseed.proofs.nodes import Interval, Node, to_fraction
-from formulaseed.proofs.pool import Pool
+from formulaseed.proofs.nodes import Interval, Node, to_fraction, walk
 from formulaseed.proofs.prover import Goal, at_most
 from formulaseed.proofs.runner import Candidate
 
@@ -98,9 +96,8 @@ class PropertyProver:
         changed = Lowering(study.pool, study.program, study.domain)
         link: Goal | None = None
         if claim.kind is not None:
-            grown = _GrownTerms(study.pool)
-            changed.terms = cast(Terms, grown)
-            link = self._link_review(claim.kind, grown.nodes)
+            changed = _GrownReviews(study)
+            link = self._link_review(claim.kind, changed.grown)
         remembered = len(study.prover.lemmas)
         try:
             return self._compare_steps(claim, changed, link)
@@ -250,34 +247,20 @@ class PropertyProver:
             return {}
 
 
-class _GrownTerms:
-    """A pool in which each aggregate is a number of its own: its value with one more review. `nodes` maps them."""
+class _GrownReviews(Lowering):
+    """A lowering in which each aggregate is a number of its own: its value with one more review. `grown` maps them."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self.nodes: dict[Node, Node] = {}
+    def __init__(self, study: SeedStudy) -> None:
+        super().__init__(study.pool, study.program, study.domain)
+        self.grown: dict[Node, Node] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pool, name)
-
-    def _grow(self, aggregate: Node) -> Node:
-        """Return the number that stands for an aggregate with one more review."""
-        if aggregate.is_constant:
-            return aggregate
-        symbol = Symbol(SymbolKind.STEP, f"aggregate {aggregate.number} grown")
-        return self.nodes.setdefault(aggregate, self._pool.input(symbol, aggregate.base, nullable=False))
-
-    def total(self, where: Node, operand: Node) -> Node:
-        """Return a sum with one more review."""
-        return self._grow(self._pool.total(where, operand))
-
-    def highest(self, where: Node, operand: Node) -> Node:
-        """Return a largest value with one more review."""
-        return self._grow(self._pool.highest(where, operand))
-
-    def unknown_aggregate(self, name: str, where: Node, operand: Node, base: Base = Base.NUMBER) -> Node:
-        """Return the value of another aggregate with one more review."""
-        return self._grow(self._pool.unknown_aggregate(name, where, operand, base))
+    def change_aggregates(self, node: Node) -> Node:
+        """Return a node with the numbers that stand for aggregates with one more review in place of these."""
+        for part in walk(node):
+            if part.op == "aggregate":
+                symbol = Symbol(SymbolKind.STEP, f"aggregate {part.number} grown")
+                self.grown[part] = self.pool.input(symbol, part.base, nullable=False)
+        return self.pool.substitute(node, self.grown, {})
 
 
 def _leave_out(candidate: Candidate) -> Candidate:

@@ -21,6 +21,7 @@ from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClai
 from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.properties import Property, PropertyProver, parse_property
 from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json, list_lines
+from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
@@ -175,7 +176,7 @@ def prove(
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
     declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
     claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = SeedStudy(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
+    study = SeedStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:
             study.count_kind(study.lowering.lower_condition(claim.kind))

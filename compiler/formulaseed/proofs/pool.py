@@ -291,7 +291,7 @@ class Pool:
         for node, other in ((left, right), (right, left)):
             if node.holds(None):
                 return self.is_null(other)
-            if node.base is Base.BOOLEAN and node.is_constant and not other.nullable:
+            if node.is_truth and not other.nullable:
                 return other if node.value else self.negate(other)
         if left.nullable or right.nullable:
             nulls = self.is_null(left), self.is_null(right)
@@ -363,7 +363,7 @@ class Pool:
         arms, otherwise = self._list_arms(args)
         if not arms:
             return otherwise
-        if len(arms) == 2 and otherwise.base is Base.BOOLEAN and arms[1].is_constant and otherwise.is_constant:
+        if len(arms) == 2 and arms[1].is_truth and otherwise.is_truth:
             return arms[0] if arms[1].value else self.negate(arms[0])
         values = [*arms[1::2], otherwise]
         bases = {value.base for value in values if value.op != "fail"} - {Base.NULL}

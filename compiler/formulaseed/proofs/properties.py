@@ -6,7 +6,7 @@ depend on the change are the same nodes; of the others it is proved one by one t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from formulaseed.proofs.runner import Candidate
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
 _WORDS = {"increasing": "in", "decreasing": "in", "never_lowers": "by", "never_raises": "by"}
 _AMOUNTS = (1, 2, 10)
+_FIRST_TRIALS = 40
 _MAX_TRIALS = 400
 _DRAWS = 25
 _TOLERANCE = 1e-9
@@ -82,11 +83,12 @@ class PropertyProver:
 
     def decide(self, claim: Property) -> PropertyClaim:
         """Return whether a property holds: refuted by a restaurant, or proved, or unknown."""
-        refuted = self._refute(claim)
-        if refuted is not None:
-            return refuted
-        is_proved = not self.study.is_quick and self._prove(claim)
-        return PropertyClaim(claim.text, "proved" if is_proved else "unknown")
+        candidates = self.study.trials.candidates
+        refuted = self._refute(claim, candidates[:_FIRST_TRIALS])
+        if refuted is None and not self.study.is_quick and self._prove(claim):
+            return PropertyClaim(claim.text, "proved")
+        refuted = refuted or self._refute(claim, candidates[_FIRST_TRIALS:_MAX_TRIALS])
+        return refuted or PropertyClaim(claim.text, "unknown")
 
     # --- proofs
 
@@ -170,9 +172,9 @@ class PropertyProver:
 
     # --- refutations
 
-    def _refute(self, claim: Property) -> PropertyClaim | None:
-        """Return a refuted claim with a restaurant that moves the wrong way; None if no sample does."""
-        for candidate, amount in self._list_trials(claim):
+    def _refute(self, claim: Property, candidates: Sequence[Candidate]) -> PropertyClaim | None:
+        """Return a refuted claim with a restaurant that moves the wrong way; None if no candidate does."""
+        for candidate, amount in self._list_trials(claim, candidates):
 
             def is_wrong(smaller: Candidate, amount: int = amount) -> bool:
                 """Return True if the number moves the wrong way, by more than rounding."""
@@ -191,9 +193,9 @@ class PropertyProver:
             return None
         return None
 
-    def _list_trials(self, claim: Property) -> Iterator[tuple[Candidate, int]]:
+    def _list_trials(self, claim: Property, candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
         """Yield restaurants with an amount by which a step grows, or with 0 and one more review of the kind, the first one."""
-        for candidate in self.study.trials.candidates[:_MAX_TRIALS]:
+        for candidate in candidates:
             if claim.kind is None:
                 yield from ((candidate, amount) for amount in _AMOUNTS)
                 continue

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, prepare_evaluation
-from formulaseed.language.typed import Expr, Symbol, SymbolKind
+from formulaseed.ir.interpret import interpret
+from formulaseed.ir.reviews import meets_condition
+from formulaseed.language.printer import expression_text
+from formulaseed.language.typed import Expr, Literal, Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.claims import PropertyClaim
@@ -54,6 +56,15 @@ class Property(NamedTuple):
     def sign(self) -> int:
         """1 if the number must not fall, -1 if it must not rise."""
         return 1 if self.direction in ("increasing", "never_lowers") else -1
+
+
+def read_property(claim: nodes.Property) -> Property:
+    """Return a property that a seed declares."""
+    cause = claim.variable
+    if claim.review is not None:
+        is_any = isinstance(claim.review, Literal)
+        cause = "any review" if is_any else f"a review where {expression_text(claim.review)}"
+    return Property(claim.direction, claim.step, cause, claim.review)
 
 
 def parse_property(text: str, program: nodes.Program) -> Property:
@@ -206,17 +217,10 @@ class PropertyProver:
                 yield first, 0
 
     def _is_of_kind(self, kind: Expr, candidate: Candidate) -> bool:
-        """Return True if the first review of a candidate meets a condition; False also if the condition fails for it."""
+        """Return True if the first review of a candidate meets a condition."""
         [runner] = self.study.trials.runners
-        inputs = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
-        evaluation = prepare_evaluation(self.study.program, *inputs)
-        for step in self.study.program.steps:
-            if isinstance(step.operation, nodes.Filter):
-                evaluation.filters[step.name] = step.operation.condition
-        try:
-            return bool(evaluation.evaluate(kind, evaluation.rows[0]))
-        except Exception:  # a condition that needs the value of a step
-            return False
+        [row], context, parameters = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
+        return meets_condition(self.study.program, row, context, parameters, kind)
 
     def _move(self, claim: Property, candidate: Candidate, amount: int) -> tuple[float, float] | None:
         """Return the number before and after a change; None if a step fails, it is no number, or the change is not allowed."""

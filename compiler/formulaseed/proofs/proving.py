@@ -19,7 +19,7 @@ from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
 from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
 from formulaseed.proofs.goals import SeedStudy
-from formulaseed.proofs.properties import Property, PropertyProver, parse_property
+from formulaseed.proofs.properties import PropertyProver, parse_property, read_property
 from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
@@ -174,7 +174,7 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
-    declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
+    declared = map(read_property, loaded.program.properties)
     claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
     study = SeedStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
     for claim in claims:

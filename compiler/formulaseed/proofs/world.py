@@ -9,7 +9,7 @@ from fractions import Fraction
 from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.typed import Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.nodes import Constant, to_constant, to_fraction
 from formulaseed.seed.standard_fields import CONTEXT, META
@@ -112,7 +112,8 @@ def read_domain(
     Numbers that Yelp records have Yelp's ranges, other fields the range that the module accepts; with `is_wide` all fields have
     that. Parameters have their values in `parameters` or their defaults, or with `any_parameters` all values within their bounds.
     """
-    used = program.used()
+    reviews = [claim.review for claim in program.properties if claim.review is not None]
+    used = program.used().union(*map(symbols_in, reviews))
     declared: dict[Symbol, _Field] = {
         Symbol(kind, field.name): field
         for kind, section in (

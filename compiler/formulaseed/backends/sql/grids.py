@@ -52,8 +52,8 @@ def _count_digits(node: Expr) -> int | None:
         case typed.Binary("+" | "-", left, right):
             return _count_most(left, right)
         case typed.Binary("*", left, right):
-            each = [count_binary_digits(left), count_binary_digits(right)]
-            return None if None in each else sum(filter(None, each))
+            counts = [count_binary_digits(left), count_binary_digits(right)]
+            return None if None in counts else sum(filter(None, counts))
         case typed.Conditional(_, then, otherwise):
             return _count_most(then, otherwise)
         case typed.Logical(_, operands):

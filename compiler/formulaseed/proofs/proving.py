@@ -20,7 +20,7 @@ from formulaseed.pages.values import format_plain
 from formulaseed.proofs.claims import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim
 from formulaseed.proofs.goals import Study
 from formulaseed.proofs.properties import Property, PropertyProver, parse_property
-from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json
+from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
@@ -80,7 +80,7 @@ class Proofs(RenderedDocument):
         yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
-        yield describe_domain(self.claims.domain)
+        yield from describe_scope(self.claims.domain)
 
     def _list_verdicts(self) -> Iterator[Block]:
         """Yield for each verdict a restaurant that gets it; nothing if the seed has no verdict."""
@@ -88,7 +88,7 @@ class Proofs(RenderedDocument):
         if step is None or not self.claims.verdicts:
             return
         label = label_of(step)
-        yield Heading(step.name if label == step.name.lower() else f"{step.name}: {label}", 3)
+        yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
         yield Items(
             [
                 ListItem((InlineCode(format_plain(claim.value)), ": ", self._describe_reach(claim)))
@@ -99,7 +99,7 @@ class Proofs(RenderedDocument):
     def _describe_reach(self, claim: ReachClaim) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
         if claim.witness is not None:
-            return f"a restaurant with {describe_witness(self.program, claim.witness)}"
+            return f"for example, a restaurant with {describe_witness(self.program, claim.witness)}"
         return (
             "no restaurant gets it, as proved"
             if claim.status == "unreachable"
@@ -114,7 +114,9 @@ class Proofs(RenderedDocument):
         reached = sum(claim.status == "reached" for claim in self.claims.rules)
         total = len(self.claims.rules)
         yield sentence(
-            f"All {total} rules are reached." if reached == total else f"{reached} of {total} rules are reached."
+            f"Each of the {total} rules by which steps choose applies to some restaurant."
+            if reached == total
+            else f"{reached} of the {total} rules by which steps choose apply to some restaurant. The others:"
         )
         missed = [claim for claim in self.claims.rules if claim.status != "reached"]
         if missed:
@@ -139,7 +141,11 @@ class Proofs(RenderedDocument):
         yield Heading("Failures", 3)
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
         if safe:
-            yield sentence("Cannot fail: ", *join_names(safe), ".")
+            yield sentence(
+                "Proved never to fail, for example by a division by 0: ",
+                *join_names(safe),
+                ".",
+            )
         items = []
         for claim in self.claims.failures:
             if claim.witness is not None:
@@ -164,6 +170,7 @@ class Proofs(RenderedDocument):
                 for b in self.claims.bounds
             ]
             yield Table(("output", "lowest", "highest"), rows)
+            yield sentence("Some restaurant reaches each plain number, and it is proved that none goes beyond it.")
 
     def _describe_property(self, claim: PropertyClaim) -> tuple[str, ...]:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""
@@ -172,14 +179,13 @@ class Proofs(RenderedDocument):
             return (InlineCode(claim.text), f": {words}")
         _, step, _, cause = claim.text.split()
         before, after = (format_plain(value) for value in (claim.before, claim.after))
-        if claim.added is not None:
-            change = f"one more review, so that it has {describe_witness(self.program, claim.added)},"
-        else:
-            change = f"{claim.amount} more of {cause}"
         restaurant = describe_witness(self.program, claim.witness)
+        change = f"gets {claim.amount} more of {cause}"
+        if claim.added is not None:
+            change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
         return (
             InlineCode(claim.text),
-            f": refuted. A restaurant has {restaurant}: {change} takes {step} from {before} to {after}",
+            f": refuted. {step} goes from {before} to {after} if a restaurant with {restaurant} {change}",
         )
 
 

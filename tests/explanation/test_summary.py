@@ -47,6 +47,20 @@ def test_the_base_is_the_score_without_the_parts(name: str) -> None:
     assert math.isclose(counted["RAW_RISK"], attribution.base, abs_tol=1e-9)
 
 
+@pytest.mark.parametrize("name", LINES)
+def test_a_part_says_what_the_policy_gives_without_it(name: str) -> None:
+    """The reviews of each part are left out, and evaluated: the score and, if it is another one, the verdict."""
+    line, explanation = LINES[name], explain_line(name)
+    assert explanation.attribution is not None
+    for part in explanation.attribution.parts:
+        if part.source == "reviews":
+            rows = [row for row in line["rows"] if row["review_id"] not in part.reviews]
+            values = load_evaluator(G1A).trace(rows, line["context"])
+            assert (part.without, part.verdict_without or explanation.verdict) == (
+                values["FINAL_RISK_SCORE"], values["VERDICT"],
+            )  # fmt: skip
+
+
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
 @given(data=st.data())
 @pytest.mark.thorough

@@ -46,7 +46,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("reference/database.py",),
     **dict.fromkeys(("sklearn", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
     "scipy": ("extractors/trained/", "extractors/cascade.py"),
-    "z3": ("proofs/encoding.py",),
+    "z3": ("proofs/cell_formulas.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }  # fmt: skip

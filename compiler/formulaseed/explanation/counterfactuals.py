@@ -353,7 +353,8 @@ class ChangeSearch:
                     continue
                 after = self._trace(self.parsed, {**(self.parameters or {}), parameter.name: value})
                 assert after is not None  # it has another verdict
-                text = f"if {parameter.name} were {format_value(value)} instead of {format_value(start)}"
+                name = f"“{parameter.label}” ({parameter.name})" if parameter.label else parameter.name
+                text = f"if {name} were {format_value(value)} instead of {format_value(start)}"
                 yield self._build_change("parameter", text, value, self.parsed, after, parameter=parameter.name)
 
 

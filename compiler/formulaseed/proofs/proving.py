@@ -17,8 +17,8 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim
-from formulaseed.proofs.goals import Study
+from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
+from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.properties import Property, PropertyProver, parse_property
 from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json
 from formulaseed.proofs.world import format_number
@@ -51,18 +51,11 @@ class Proofs(RenderedDocument):
         claims = self.claims
         return {
             "seed": self.seed,
-            "verdicts": [_reach_json(claim) for claim in claims.verdicts],
-            "rules": [_reach_json(claim) for claim in claims.rules],
-            "failures": [_failure_json(claim) for claim in claims.failures],
-            "bounds": [
-                {
-                    "name": b.name,
-                    "low": _end_json(b.low, f"{b.name} lowest"),
-                    "high": _end_json(b.high, f"{b.name} highest"),
-                }
-                for b in claims.bounds
-            ],
-            "properties": [_property_json(claim) for claim in self.properties],
+            "verdicts": [claim_json(claim) for claim in claims.verdicts],
+            "rules": [claim_json(claim) for claim in claims.rules],
+            "failures": [claim_json(claim) for claim in claims.failures],
+            "bounds": [claim_json(claim) for claim in claims.bounds],
+            "properties": [claim_json(claim) for claim in self.properties],
             "domain": domain_json(claims.domain),
             "effort": claims.units,
         }
@@ -149,7 +142,7 @@ class Proofs(RenderedDocument):
         items = []
         for claim in self.claims.failures:
             if claim.witness is not None:
-                kind = claim.kind.replace("_", " ")
+                kind = (claim.kind or "").replace("_", " ")
                 items.append(
                     (
                         InlineCode(claim.name),
@@ -177,7 +170,7 @@ class Proofs(RenderedDocument):
         if claim.witness is None:
             words = "proved" if claim.status == "proved" else "not known"
             return (InlineCode(claim.text), f": {words}")
-        _, step, _, cause = claim.text.split()
+        _, step, _, cause = claim.text.split(maxsplit=3)
         before, after = (format_plain(value) for value in (claim.before, claim.after))
         restaurant = describe_witness(self.program, claim.witness)
         change = f"gets {claim.amount} more of {cause}"
@@ -197,48 +190,6 @@ def _format_end(end: EndClaim, words: str) -> str:
     if end.status == "bound" and end.bound is not None:
         return f"{words} {format_number(end.bound)}{reached}"
     return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
-
-
-def _reach_json(claim: ReachClaim) -> dict[str, Any]:
-    """Return a claim about a rule or a verdict as JSON; `rule` is null for a verdict."""
-    rule = "" if claim.place is None else f" rule {claim.place + 1}"
-    witness = claim.witness and claim.witness.to_json(f"{claim.name}{rule} {format_plain(claim.value)}")
-    return {"name": claim.name, "rule": claim.place, "value": claim.value, "status": claim.status, "witness": witness}
-
-
-def _failure_json(claim: FailureClaim) -> dict[str, Any]:
-    """Return a claim about a step that may fail as JSON."""
-    return {
-        "name": claim.name,
-        "status": claim.status,
-        "kind": claim.kind or None,
-        "witness": claim.witness and claim.witness.to_json(f"{claim.name} fails"),
-    }
-
-
-def _end_json(end: EndClaim, business_id: str) -> dict[str, Any]:
-    """Return an end of a number's range as JSON; `business_id` names its witness."""
-    bound = float(end.bound) if end.bound is not None else None
-    return {
-        "status": end.status,
-        "bound": bound,
-        "reached": end.reached,
-        "witness": end.witness and end.witness.to_json(business_id),
-    }
-
-
-def _property_json(claim: PropertyClaim) -> dict[str, Any]:
-    """Return a claim about a property as JSON."""
-    is_refuted = claim.witness is not None
-    return {
-        "property": claim.text,
-        "status": claim.status,
-        "witness": claim.witness and claim.witness.to_json(claim.text),
-        "before": claim.before if is_refuted else None,
-        "after": claim.after if is_refuted else None,
-        "amount": claim.amount or None,
-        "added": claim.added and claim.added.to_json(f"{claim.text}, one more review"),
-    }
 
 
 @validate_arguments
@@ -265,10 +216,10 @@ def prove(
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
     declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
     claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = Study(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
+    study = SeedStudy(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
     for claim in claims:
-        if claim.adds_review:
-            study.count_kind(claim.cause)
+        if claim.kind is not None:
+            study.count_kind(study.lowering.lower_condition(claim.kind))
     known = study.prove()
     prover = PropertyProver(study)
     return Proofs(loaded.document.source.name, loaded.program, known, tuple(prover.decide(claim) for claim in claims))

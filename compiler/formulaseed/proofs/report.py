@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from formulaseed.ir import nodes
@@ -12,9 +13,9 @@ from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import FAILED, FAR, Move, Region, SeedProof, StepRelation
-from formulaseed.proofs.nodes import Constant, Segment
-from formulaseed.proofs.search import Witness
+from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, claim_json
+from formulaseed.proofs.nodes import Constant, Interval
+from formulaseed.proofs.runner import Witness
 from formulaseed.proofs.world import Domain, format_number
 
 _MAX_KINDS = 6
@@ -108,20 +109,21 @@ def _list_equal(relations: Sequence[StepRelation]) -> Iterator[Block]:
 
 def _describe_region(region: Region) -> tuple[str, ...]:
     """Return a region as parts of a sentence, such as "Exactly the restaurants with 4 <= SCORE < 5 move"."""
-    condition = InlineCode(format_segment(region.name, region.segment))
+    condition = InlineCode(format_interval(region.name, region.interval))
     if region.move is None:
         return ("Only restaurants with ", condition, " can move.")
     old, new = (InlineCode(format_constant(value)) for value in region.move)
     return ("Exactly the restaurants with ", condition, " move, from ", old, " to ", new, ".")
 
 
-def format_segment(name: str, segment: Segment) -> str:
-    """Return the condition that a number is in a segment, such as `4 <= SCORE < 5`."""
-    if segment.low == segment.high:
-        return f"{name} == {format_number(segment.low)}"
-    low = "" if segment.low == -FAR else f"{format_number(segment.low)} {'<' if segment.is_low_open else '<='} "
-    high = "" if segment.high == FAR else f" {'<' if segment.is_high_open else '<='} {format_number(segment.high)}"
-    return f"{low}{name}{high}"
+def format_interval(name: str, interval: Interval) -> str:
+    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
+    low, high = interval.low, interval.high
+    if isinstance(low, Fraction) and low == high:
+        return f"{name} == {format_number(low)}"
+    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
+    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
+    return f"{start}{name}{end}"
 
 
 def format_constant(value: Constant) -> str:
@@ -148,14 +150,14 @@ def _describe_move(move: Move, program: nodes.Program) -> ListItem:
         line: tuple[str, ...] = (f"{who} fails for a restaurant that the other one evaluates: ",)
     else:
         line = (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), ": ")
-    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness is not None else ""
+    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness else ""
     return ListItem((*line, move.status + detail))
 
 
 def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
     """Return what is known of an output that is not proved equal."""
     order = f"; the new value is {relation.order}, as proved" if relation.order else ""
-    if relation.witness is None:
+    if not relation.witness:
         return (InlineCode(relation.name), f": not known whether it is equal for all restaurants{order}")
     old, new = (
         format_plain(witness.outcome.values[name])
@@ -167,34 +169,18 @@ def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[
 
 def difference_json(proof: SeedProof) -> dict[str, Any]:
     """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
+    regions = [
+        {"condition": format_interval(region.name, region.interval), "move": region.move and list(region.move)}
+        for region in proof.regions or ()
+    ]
     return {
-        "outputs": [
-            {"name": r.name, "status": r.status, "order": r.order or None, "witness": _pair_json(r.witness, r.name)}
-            for r in proof.relations
-        ],
+        "outputs": [claim_json(relation) for relation in proof.relations],
         "verdict": proof.verdict,
-        "moves": [
-            {
-                "from": move.old,
-                "to": move.new,
-                "status": move.status,
-                "witness": _pair_json(move.witness, f"{format_plain(move.old)} to {format_plain(move.new)}"),
-            }
-            for move in proof.moves
-        ],
-        "regions": proof.regions
-        and [
-            {"condition": format_segment(region.name, region.segment), "move": region.move and list(region.move)}
-            for region in proof.regions
-        ],
+        "moves": [claim_json(move) for move in proof.moves],
+        "regions": regions if proof.regions is not None else None,
         "domain": domain_json(proof.domain),
         "effort": proof.units,
     }
-
-
-def _pair_json(pair: tuple[Witness, Witness] | None, business_id: str) -> dict[str, Any] | None:
-    """Return the witnesses of both seeds, which have the same inputs; None without them."""
-    return None if pair is None else {"old": pair[0].to_json(business_id), "new": pair[1].to_json(business_id)}
 
 
 def domain_json(domain: Domain) -> dict[str, str]:

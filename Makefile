@@ -18,6 +18,7 @@ DATABASE := sqlite:///examples/listing.db
 LISTING_SCHEMA := examples/listing_schema.json
 SCHEMA := grammar/formula-seed.schema.json
 EXPLANATION := grammar/explanation.schema.json
+PROOF := grammar/proof.schema.json
 
 # The processes that tests start read modules as bytecode, whatever the environment says: else each compiles all of them anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -71,6 +72,7 @@ check: $(DEVELOPED)  ## lint, layout, types, generated files current
 	$(BIN)/formulaseed compile --check --target sql --dialect spark --out generated/sql $(SPARK_SEEDS)
 	$(BIN)/formulaseed schema --check $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --check $(EXPLANATION)
+	$(BIN)/formulaseed schema --of proof --check $(PROOF)
 	$(BIN)/python -m formulaseed.language.tables --check
 
 format: $(DEVELOPED)
@@ -86,6 +88,7 @@ generate: $(DEVELOPED)  ## compile every task into generated/, write the example
 	$(BIN)/formulaseed compile --target sql --dialect spark --out generated/sql $(SPARK_SEEDS)
 	$(BIN)/formulaseed schema --out $(SCHEMA)
 	$(BIN)/formulaseed schema --of explanation --out $(EXPLANATION)
+	$(BIN)/formulaseed schema --of proof --out $(PROOF)
 	$(BIN)/python -m formulaseed.language.tables
 	$(BIN)/python docs/options.py
 

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "ac6ffa50d6e18ec4b4614acedd692770ddb574944a66708cb577f9e6eb5baf6a"
-BODY_SHA256: Final = "69635418fe6d7582c5c45af01e598abb421cb87bcfa5c17b6bf58cbc9ef942c0"
+SEED_SHA256: Final = "c6ea0fbbb26afe34de56ca015ae6fffbd4d1402b2a51dad70f6763898e4316b5"
+BODY_SHA256: Final = "672368932f97a3cd31faeb41ed221e32477e49fa570e57c2be3967e571193969"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 # values of IncidentSeverity: allergic reaction
@@ -68,19 +68,19 @@ class Steps(NamedTuple):
     # 'severe']
     # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
     # `N_TOTAL_INCIDENTS`."
-    # firsthand mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
+    # mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
     N_MILD: int
     # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
     # `N_TOTAL_INCIDENTS`."
-    # firsthand moderate reactions: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
+    # moderate reactions: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
     N_MODERATE: int
     # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
     # `N_TOTAL_INCIDENTS`."
-    # firsthand severe reactions: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
+    # severe reactions: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
     N_SEVERE: int
     # policy: "**Incidents.** Count firsthand mild, moderate and severe reactions (`N_MILD`, `N_MODERATE`, `N_SEVERE`); their sum is
     # `N_TOTAL_INCIDENTS`."
-    N_TOTAL_INCIDENTS: int  # firsthand reactions: N_MILD + N_MODERATE + N_SEVERE
+    N_TOTAL_INCIDENTS: int  # reactions: N_MILD + N_MODERATE + N_SEVERE
     # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
     # them."
     N_POSITIVE: int  # helpful answers by staff: count where extraction.safety_interaction == 'positive'
@@ -89,7 +89,7 @@ class Steps(NamedTuple):
     N_NEGATIVE: int  # dismissive answers by staff: count where extraction.safety_interaction == 'negative'
     # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
     # them."
-    N_BETRAYAL: int  # reactions after staff promised safety: count where extraction.safety_interaction == 'betrayal'
+    N_BETRAYAL: int  # broken promises of safety: count where extraction.safety_interaction == 'betrayal'
     # policy: "Such reviews are judged like all others and come out as "none"; they still count as relevant reviews below."
     # policy: "Count all relevant reviews (`N_ALLERGY_REVIEWS`)."
     N_ALLERGY_REVIEWS: int  # relevant reviews: count
@@ -121,8 +121,7 @@ class Steps(NamedTuple):
     # policy: "**Cuisine.** `CUISINE_MODIFIER` is the highest value among the categories of the restaurant, 1.0 if none is listed: Thai
     # 2.0, Vietnamese 1.8, Chinese 1.5, Asian Fusion 1.5, Indian 1.3, Japanese 1.2, Korean 1.2, Mexican 1.0, Italian 0.5, American 0.5,
     # Pizza 0.5."
-    # use of nuts in the cuisine: lookup of context.categories in 11 keys, substring_max, default 1.0
-    CUISINE_MODIFIER: float
+    CUISINE_MODIFIER: float  # risk of the cuisine: lookup of context.categories in 11 keys, substring_max, default 1.0
     # policy: "If no review is relevant at all, silence is no proof of safety: `SILENCE_PENALTY` is half the modifier, otherwise 0."
     # penalty for having no relevant review, in points: CUISINE_MODIFIER * 0.5 if N_ALLERGY_REVIEWS == 0 else 0
     SILENCE_PENALTY: float

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "f55a8a71e89cb251e20503c8a442949c11797805b9ba5e7487633cb8ae71b975"
-BODY_SHA256: Final = "6abf705a42cae56aad12b4f0222c61a98fd22f9a1b3ae0316a7791d38bbb16f9"
+SEED_SHA256: Final = "83bf52b4b7bb95ffe9f87b97a5ba0693165a347463545ffaf6ce6470d3d93fa0"
+BODY_SHA256: Final = "e89ae64b1722d8adfc59b79be6aca08806f8f60960265731298b74df39956ad4"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -90,20 +90,20 @@ class Steps(NamedTuple):
     # waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
     N_MODERATE: int
     # policy: "`N_LONG` | timed waits of 45 minutes or more"
-    N_LONG: int  # waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45
+    N_LONG: int  # waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45
     # policy: "`N_RECENT_LONG` | long waits in reviews of `RECENT_FROM` or later"
     # policy: "`N_LONG` | timed waits of 45 minutes or more"
-    # recent waits of 45 minutes or more: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
+    # recent waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
     N_RECENT_LONG: int
     # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
     # policy: "walked_out | Left without being served ('we walked out', 'gave up and left', 'went somewhere else')"
-    N_WALKED_OUT: int  # guests who walked out: count where $IS_WAIT and extraction.outcome == 'walked_out'
+    N_WALKED_OUT: int  # walkouts: count where $IS_WAIT and extraction.outcome == 'walked_out'
     # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
     # policy: "compensated | The restaurant made up for the wait ('comped our drinks', 'free dessert for the wait', 'took it off the
     # bill')"
-    N_COMPENSATED: int  # guests who were compensated: count where $IS_WAIT and extraction.outcome == 'compensated'
+    N_COMPENSATED: int  # compensated guests: count where $IS_WAIT and extraction.outcome == 'compensated'
     # policy: "`N_UNDERSTAFFED` | waits put down to staffing"
-    N_UNDERSTAFFED: int  # waits put down to too few staff: count where $IS_WAIT and extraction.blames_staffing
+    N_UNDERSTAFFED: int  # understaffing: count where $IS_WAIT and extraction.blames_staffing
     # policy: "`TOTAL_MINUTES`, `LONGEST_WAIT` | sum and highest of the minutes of timed waits, 0 without any"
     TOTAL_MINUTES: int  # sum of the stated waits, in minutes: sum of extraction.wait_minutes where $IS_TIMED
     # policy: "`TOTAL_MINUTES`, `LONGEST_WAIT` | sum and highest of the minutes of timed waits, 0 without any"
@@ -111,13 +111,13 @@ class Steps(NamedTuple):
     # policy: "`AVERAGE_WAIT` | total minutes divided by `N_TIMED`, 0 without timed waits"
     AVERAGE_WAIT: float  # average wait, in minutes: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
     # policy: "`WALKOUT_PERCENT` | 100 x `N_WALKED_OUT` / `N_WAITS`, 0 without waits"
-    WALKOUT_PERCENT: float  # share of guests who walked out, in %: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
+    WALKOUT_PERCENT: float  # share of walkouts, in %: 100 * N_WALKED_OUT / N_WAITS if N_WAITS > 0 else 0.0
     # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     MODERATE_WEIGHT: float  # weight of a moderate wait, in points: constant 1.0
     # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     LONG_WEIGHT: float  # weight of a long wait, in points: constant 3.0
     # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
-    WALKOUT_WEIGHT: float  # weight of a guest who walked out, in points: constant 5.0
+    WALKOUT_WEIGHT: float  # weight of a walkout, in points: constant 5.0
     # policy: "The weights are fixed: `MODERATE_WEIGHT` 1.0, `LONG_WEIGHT` 3.0, `WALKOUT_WEIGHT` 5.0 and `COMPENSATION_CREDIT` 1.5."
     COMPENSATION_CREDIT: float  # credit for a compensation, in points: constant 1.5
     # policy: "`MINUTE_POINTS` is moderate waits times their weight plus long waits times theirs."

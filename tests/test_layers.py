@@ -33,7 +33,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/arguments.py", "data/expected.py", "data/records.py", "data/validation.py", "explanation/model.py",
-                 "explanation/explanation.py", "extractors/", "cli/extractors.py"),
+                 "explanation/explanation.py", "extractors/", "proofs/schema.py", "cli/extractors.py"),
     "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "sqlglot": ("backends/sql/verify.py",),
@@ -46,7 +46,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("reference/database.py",),
     **dict.fromkeys(("sklearn", "numpy", "threadpoolctl", "wordllama"), ("extractors/trained/",)),
     "scipy": ("extractors/trained/", "extractors/cascade.py"),
-    "z3": ("proofs/encoding.py",),
+    "z3": ("proofs/cell_formulas.py",),
     "click": ("cli/",),
     "rich": ("cli/",),
 }  # fmt: skip

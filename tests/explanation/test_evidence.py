@@ -375,7 +375,7 @@ def test_the_tree_shows_the_rules_and_branches_that_were_taken() -> None:
     rules = "1.3 if RECENT_RATIO > 0.7; 0.7 if RECENT_RATIO < 0.3 and N_TOTAL_INCIDENTS > 0; else 1.0"
     for words in (
         f"TRAJECTORY_MULTIPLIER = 1, as no other rule applies: {rules}", "TRAJECTORY_MULTIPLIER 1 to 1.3",
-        "else 1.0 = 1.0, as “firsthand reactions” is at most 0",
+        "else 1.0 = 1.0, as “reactions” is at most 0",
         "INCIDENT_AGE = 5 (from a default: no review counts): 2025 - MOST_RECENT_YEAR = 2025 - 2020",
     ):  # fmt: skip
         assert words in text

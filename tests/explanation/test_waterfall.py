@@ -79,7 +79,7 @@ def test_reviews_are_beside_their_part() -> None:
     assert first.name == "lotus-garden-15"
     assert first.about == "2022-04-09, 1 star, 42 useful votes"
     assert "severe" in first.fields
-    assert chart.rows[5][1:] == ("use of nuts in the cuisine: Thai", "+0.50", "159.73", "from the listing")
+    assert chart.rows[5][1:] == ("risk of the cuisine: Thai", "+0.50", "159.73", "20.00", "from the listing")
 
 
 def score(expr: str, rules: dict[str, Any], number: int, limited: str = "RAW", **sections: Json) -> Explanation:

@@ -168,7 +168,6 @@ _MAY_NAME = (
     "diagnostics/catalogue/seed.py", "diagnostics/catalogue/seed_v1.py",  # `all` of conditions, and the functions of seeds v1
     "compare/cover.py", "extractors/lexical_text.py",  # a key of JSON, and minutes
     "testing/", "draft/wire.py",  # which operations have a unit
-    "proofs/",  # its model of reviews has a case for each; what it does not know is refused as unknown
 )  # fmt: skip
 """The files that may distinguish these words."""
 

@@ -35,9 +35,9 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_to
 def prepare(seed: FormulaSeed, *, is_wide: bool) -> tuple[Prover, Lowering]:
     """The nodes of a seed, and what asks the solver about them."""
     domain = read_domain(seed.program, is_wide=is_wide, any_parameters=True)
-    lowering = Lowering(Pool(), seed.program, domain)
+    lowering = Lowering(Pool(domain), seed.program, domain)
     lowering.lower_all()
-    prover = Prover(lowering.pool, domain)
+    prover = Prover(lowering.pool)
     prover.relate_aggregates()
     return prover, lowering
 
@@ -66,7 +66,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
     z3 = encoder.z3
     solver = z3.Solver(ctx=encoder.context)
     solver.set("rlimit", 20_000_000)
-    solver.add(*encoder.domain_axioms, encoder.cells.total == len(restaurant.rows))
+    solver.add(*encoder.domain_axioms, encoder.total == len(restaurant.rows))
     roots: list[Node] = []
     for name, value in values.items():
         node = lowering.steps[name]
@@ -74,10 +74,11 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
             assert exact(value) == node.value, (name, value)
             continue
         if node.is_numeric and value is not None:
-            low, high, nonzero = prover.bounds.bound(node)
+            interval = prover.pool.bounds.bound(node)
+            low, high = interval[:2]
             slack = _TOLERANCE * max(1, abs(value)) if name in rounded else 0
             assert low - slack <= value <= high + slack, (name, value, low, high)
-            assert not (nonzero and value == 0 and name not in rounded)
+            assert name in rounded or interval.contains(value)
         if name not in rounded:
             roots.append(node)
             solver.add(encoder.null(node) == (value is None))
@@ -91,7 +92,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
             solver.add(encoder.fails(node))
     for symbol, value in read_shared(prover, restaurant).items():
         node = prover.pool.input(
-            symbol, prover.domain.fields[symbol].exact_base, nullable=prover.domain.fields[symbol].nullable
+            symbol, prover.pool.domain.fields[symbol].exact_base, nullable=prover.pool.domain.fields[symbol].nullable
         )
         solver.add(encoder.null(node) == (value is None))
         if value is not None:
@@ -104,7 +105,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
 def read_shared(prover: Prover, restaurant: Restaurant) -> dict[Symbol, Any]:
     """The values of the context and the parameters that the formulas read."""
     values: dict[Symbol, Any] = {}
-    for known in prover.domain.shared():
+    for known in prover.pool.domain.shared():
         section: dict[str, Any] = (
             restaurant.parameters if known.symbol.kind is SymbolKind.PARAMETER else restaurant.context
         )

@@ -187,18 +187,27 @@ def expect(
 @click.option(
     "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Exit with 1 where less is reached."
 )
+@click.option(
+    "--prove", is_flag=True, help="Propose a restaurant for each rule that is never reached; needs the extra `prove`."
+)
 @_form_option
 def cover(
-    seed: str, rows: str, duplicates: Duplicates, params: tuple[str, ...], fail_under: float | None, form: str
+    seed: str,
+    rows: str,
+    duplicates: Duplicates,
+    params: tuple[str, ...],
+    fail_under: float | None,
+    prove: bool,
+    form: str,
 ) -> None:
     """Show which rules, keys, values, conditions and branches some restaurants reach, and how often.
 
-    What is never reached comes first. Exit status 1 where --fail-under asks for more, 3 where some restaurants failed:
-    they are listed, and count as far as they come.
+    What is never reached comes first; with --prove, also a restaurant for each such rule, or that there is none. Exit
+    status 1 where --fail-under asks for more, 3 where some restaurants failed: they are listed, and count as far as they come.
     """
     loaded, parameters = _load(seed, params)
     with report_failures() as failures:
-        coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates)
+        coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates, prove=prove)
     _print(coverage, form)
     is_refused = fail_under is not None and coverage.percent < fail_under
     finish(WRONG if is_refused else failures.status)

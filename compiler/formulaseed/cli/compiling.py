@@ -5,12 +5,13 @@ It does not overwrite a file that it did not generate from the same document.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +22,11 @@ from formulaseed.cli.output import check_current, emit, process_files, report_wa
 from formulaseed.cli.overwriting import find_obstacle, report_former
 from formulaseed.data.files import replace_file
 from formulaseed.documents import FormulaSeed, compile_tests, load_file, read_style
+from formulaseed.language.intervals import Range
 from formulaseed.pipeline import Compilable
+
+if TYPE_CHECKING:
+    from formulaseed.backends.python.bounds import ProvedBounds
 
 _DEFAULT_FOLDER = "generated"
 _DEFAULT_TARGET = "python"
@@ -45,6 +50,7 @@ _QUERY_OPTIONS = ("dialect", "rows", "contexts", "steps", "dbt")
 @click.option("--contexts", metavar="NAME", help="The table of restaurants that the query reads [default: contexts].")
 @click.option("--dbt", is_flag=True, help="The query becomes a model of dbt, with its properties in a file .yml.")
 @click.option("--steps", is_flag=True, help="Every step becomes a column of the query, not only the outputs.")
+@click.option("--prove", is_flag=True, help="Seeds' modules state proved bounds of outputs; needs the extra `prove`.")
 @reference_option
 @strict_option
 def compile(seeds: tuple[str, ...], **options: Any) -> None:
@@ -81,6 +87,7 @@ class _Compilation:
     contexts: str | None
     steps: bool
     dbt: bool
+    prove: bool
     sources: dict[Path, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +115,7 @@ class _Compilation:
 
     def _check_target_options(self) -> None:
         """Pass its options to the target. Raises `UsageError` for an option of another target, or no name of a table."""
-        for option, value in ({"style": self.style, "tests": self.tests} | self.options).items():
+        for option, value in self._list_target_options().items():
             if value is not None and option not in self.backend.options:
                 targets = [f"--target {name}" for name in TARGETS if option in load_backend(name).options]
                 raise click.UsageError(f"--{option} goes with {' or '.join(targets)}")
@@ -116,6 +123,10 @@ class _Compilation:
             if name is not None and not _TABLE_NAME.fullmatch(name):
                 raise click.UsageError("--rows and --contexts are names of tables, such as `rows` or `shop.rows`")
         self.backend = self.backend.configure(self.options)
+
+    def _list_target_options(self) -> dict[str, Any]:
+        """Return the options that not every target has; None for those that are not given."""
+        return {"style": self.style, "tests": self.tests, "prove": self.prove or None, **self.options}
 
     def compile_file(self, seed: str) -> int:
         """Compile a file, and write, check or print its module and tests; return the exit status.
@@ -186,11 +197,14 @@ class _Compilation:
         """Compile a document to the text of the file `path`, which is not written.
 
         Without a style in that of an existing file, else in the newest. Raises `SeedError` if the target does not support
-        the document.
+        the document, `MissingExtraError` if bounds are to be proved without the solver.
         """
         if style is None and "style" in self.backend.options:
             style = read_style(path)
-        return pipeline.compile(loaded, self.target, style=style, folder=path.parent, options=self.options)
+        options = dict(self.options)
+        if self.prove and isinstance(loaded, FormulaSeed):
+            options["prove"] = _prove_bounds(loaded)
+        return pipeline.compile(loaded, self.target, style=style, folder=path.parent, options=options)
 
     def _format_arguments(self, name: str, out: Path, style: str | None = None) -> str:
         """Return the arguments of `compile` that write the module of the file `name`, for a message.
@@ -206,6 +220,8 @@ class _Compilation:
             arguments.append(f"--out {out}")
         if style is not None:
             arguments.append(f"--style {style}")
+        if self.prove:
+            arguments.append("--prove")
         return " ".join(arguments)
 
     def _check_generated(self, path: Path) -> int:
@@ -235,3 +251,17 @@ class _Compilation:
             expected = self._compile_for(path, loaded)
             arguments = self._format_arguments(name, path.parent)
         return check_current(path, expected, f"`formulaseed compile {arguments}`", f"not what {name} compiles to")
+
+
+def _prove_bounds(seed: FormulaSeed) -> ProvedBounds:
+    """Return the bounds of outputs that hold for every restaurant and all parameters. Raises `MissingExtraError`."""
+    from formulaseed.backends.python.bounds import ProvedBounds
+    from formulaseed.proofs.proving import prove
+    from formulaseed.proofs.report import list_ranges
+
+    claims = prove(seed, any_parameters=True).claims
+    ranges: dict[str, Range] = {}
+    for claim in claims.bounds:
+        low, high = claim.low.bound, claim.high.bound
+        ranges[claim.name] = Range(-math.inf if low is None else float(low), math.inf if high is None else float(high))
+    return ProvedBounds(ranges, tuple(f"{name}: {words}" for name, words in list_ranges(claims.domain).items()))

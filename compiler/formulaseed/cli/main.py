@@ -58,7 +58,7 @@ _SECTIONS = {
         "demo": "Run the whole pipeline on the examples.",
         "rule": "Explain a diagnostic's code.",
         "dump": "Show a seed as one of the compiler's phases sees it.",
-        "schema": "Print the JSON Schema of seeds, for editors, or of explanations.",
+        "schema": "Print the JSON Schema of seeds, for editors, or of explanations or proofs.",
         "lsp": "Serve editors by the Language Server Protocol.",
     },
 }  # the sections of the help with their commands, in the order of a first day

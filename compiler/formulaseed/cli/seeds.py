@@ -152,25 +152,23 @@ def migrate(seed: str, out: str | None) -> None:
 
 
 @click.command("schema")
-@click.option("--of", "subject", type=click.Choice(["seed", "explanation"]), default="seed", show_default=True,
+@click.option("--of", "subject", type=click.Choice(["seed", "explanation", "proof"]), default="seed", show_default=True,
               help="What it describes.")  # fmt: skip
 @click.option("--out", type=click.Path(), metavar="FILE", help="Write it into a file.")
 @click.option("--check", "current", type=click.Path(), metavar="FILE", help="Write nothing; exit 1 where it differs.")
 def schema(subject: str, out: str | None, current: str | None) -> None:
-    """Print the JSON Schema of seeds, with which editors complete and explain keys, or of explanations as JSON."""
+    """Print the JSON Schema of seeds, with which editors complete and explain keys, or of explanations or proofs as JSON."""
     if out is not None and current is not None:
         raise click.UsageError("--out and --check exclude each other")
     check_suffix(out, ".json")
+    option = "" if subject == "seed" else f"--of {subject} "
     if subject == "seed":
-        from formulaseed.seed.json_schema import build_seed_schema
-
-        text = format_json(build_seed_schema())
-        option = ""
+        from formulaseed.seed.json_schema import build_seed_schema as build_schema
+    elif subject == "proof":
+        from formulaseed.proofs.schema import proof_schema as build_schema
     else:
-        from formulaseed.explanation.explanation import explanation_schema
-
-        text = format_json(explanation_schema())
-        option = f"--of {subject} "
+        from formulaseed.explanation.explanation import explanation_schema as build_schema
+    text = format_json(build_schema())
     if current is None:
         output.write_out(text, out)
         return

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeGuard
 
 from formulaseed.compare.definitions import cut_expression, format_name
+from formulaseed.compare.rule_proofs import RuleProof, prove_rules
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
@@ -28,7 +29,7 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.printer import literal_text, value_text
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import add_failure, usable_rows
@@ -78,7 +79,8 @@ class CoverageItem:
 class Coverage(RenderedDocument):
     """The parts of a seed in the order of the file, each with the number of times that restaurants reached it.
 
-    `failures` names the restaurants that could not be evaluated to the end. `labels` are those of steps.
+    `failures` names the restaurants that could not be evaluated to the end. `labels` are those of steps. `proofs` has the claims
+    about rules that are never reached, if they were requested.
     """
 
     seed: str
@@ -87,6 +89,7 @@ class Coverage(RenderedDocument):
     reviews: int
     failures: Failures = field(default_factory=Failures)
     labels: Mapping[str, str] = field(default_factory=dict)
+    proofs: Mapping[CoverageItem, RuleProof] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -113,7 +116,10 @@ class Coverage(RenderedDocument):
             "reached": self.reached_count,
             "total": len(self.items),
             "percent": self.percent,
-            "items": [item.to_json() for item in self.items],
+            "items": [
+                {**item.to_json(), "proof": self.proofs[item].json} if item in self.proofs else item.to_json()
+                for item in self.items
+            ],
             "failures": self.failures.lines,
         }
 
@@ -129,6 +135,14 @@ class Coverage(RenderedDocument):
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)
+        if self.proofs:
+            yield Heading("Restaurants that would reach a rule", 3)
+            yield Items(
+                [
+                    ListItem((InlineCode(f"{item.name}: {item.text}"), f": {proof.text}"))
+                    for item, proof in self.proofs.items()
+                ]
+            )
         reached = [(*item.build_cells(self.labels), f"{item.count:,}") for item in self.items if item.count]
         if reached:
             yield Heading("Reached", 3)
@@ -142,16 +156,20 @@ def cover(
     *,
     parameters: Mapping[str, Value] | None = None,
     duplicates: Duplicates = "fail",
+    prove: bool = False,
 ) -> Coverage:
     """Count how often restaurants reach the rules, keys, values, conditions and branches of a seed.
 
     `rows` is a path to JSON Lines, the objects that they would hold, or a data frame; `extract` makes them of contexts.
     With `duplicates="first"` the first of a restaurant's rows with the same `review_id` counts; otherwise the restaurant fails.
-    Restaurants that fail are in the result's `failures`. Raises `SeedError` for a seed with errors, and `DataError` for a
-    file that cannot be opened, a wrong parameter, and if no restaurant can be read.
+    Restaurants that fail are in the result's `failures`. With `prove`, its `proofs` propose a restaurant for each rule that none
+    reaches, or say that there is none, which needs the extra `prove`. Raises `SeedError` for a seed with errors, and `DataError`
+    for a file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
     failures = Failures()
-    coverage = measure_coverage(load_seed(seed), open_lines(rows, "rows"), parameters, failures, duplicates)
+    coverage = measure_coverage(
+        load_seed(seed), open_lines(rows, "rows"), parameters, failures, duplicates, prove=prove
+    )
     failures.require_restaurants(coverage.restaurants)
     return coverage
 
@@ -162,11 +180,14 @@ def measure_coverage(
     parameters: Mapping[str, Value] | None,
     failures: Failures,
     duplicates: Duplicates = "fail",
+    *,
+    prove: bool = False,
 ) -> Coverage:
     """Count how often restaurants reach the parts of a loaded seed; add restaurants and lines that fail to `failures`.
 
     A restaurant that fails at a step counts for the parts that it reached before. `parameters` override the seed's
-    defaults. Raises `DataError` for a wrong parameter.
+    defaults. With `prove`, rules that are never reached have proofs. Raises `DataError` for a wrong parameter, and
+    `MissingExtraError` if the solver is not installed.
     """
     program = seed.program
     evaluator = compile_evaluator(seed)
@@ -186,7 +207,27 @@ def measure_coverage(
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.locate(error))
     items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
-    return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program))
+    proofs = _prove_missed_rules(seed, items, parameters) if prove else {}
+    return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program), proofs)
+
+
+def _prove_missed_rules(
+    seed: FormulaSeed, items: Iterable[CoverageItem], parameters: Mapping[str, Value] | None
+) -> dict[CoverageItem, RuleProof]:
+    """Return for each rule that is never reached a restaurant that reaches it, or that none does, or that neither is known.
+
+    Raises `MissingExtraError` if a rule is never reached and the solver is not installed.
+    """
+    places: Counter[str] = Counter()
+    missed: dict[tuple[str, int | None], CoverageItem] = {}
+    for item in items:
+        if item.kind == "rule":
+            if not item.count:
+                missed[item.name, places[item.name]] = item
+            places[item.name] += 1
+    if not missed:
+        return {}
+    return {missed[rule]: proof for rule, proof in prove_rules(seed, missed, parameters).items()}
 
 
 def _count_values(

@@ -32,6 +32,7 @@ _MAX_PLAYERS = 8  # each more doubles the evaluations
 _MIN_PLAYERS = 3
 _MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
 _MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
+_MIN_COMPARED_REVIEWS = 3  # with fewer, none is evaluated
 _NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
 
 
@@ -75,18 +76,20 @@ class AttributionFinder:
             # a nested value would come back where its field is set to null
             self._facts = read_used_context(self.evaluator, self.dependencies.program, self.context)
             players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
-            changes, base = self._compute_changes(players)
+            traces = self._trace_subsets(players)
+            numbers = [self._read_number(trace) for trace in traces]
         except (DataError, EvaluationError):
             return None
         score = values[compared.name]
         unlimited = values[self._number]
         if not is_number(score) or not is_number(unlimited):
             return None
-        parts = [
-            self._build_part(player, change)
-            for player, change in zip(players, changes, strict=True)
-            if abs(change) > _NEGLIGIBLE
-        ]
+        parts = []
+        for place, share in enumerate(compute_shares(numbers)):
+            if abs(share) > _NEGLIGIBLE:
+                rest = traces[-1 - (1 << place)]  # of all other players
+                verdict = rest[decider] if rest[decider] != values[decider] else None
+                parts.append(self._build_part(players[place], share, rest[compared.name], verdict))
         parts.sort(key=lambda part: -abs(part.change))
         if score != unlimited:
             parts.append(_describe_limit(compared, float(score), float(unlimited)))
@@ -95,7 +98,8 @@ class AttributionFinder:
             label=label_of(compared),
             unit=compared.unit,
             adverse=compared.adverse,
-            base=base,
+            highest=_find_highest(compared),
+            base=numbers[0],
             value=float(score),
             uncounted=len(self.rows) - len({place for player in players for place in player.places}),
             parts=[_add_code(part, place) for place, part in enumerate(parts, 1)],
@@ -168,12 +172,18 @@ class AttributionFinder:
         return True
 
     def _merge_smallest(self, players: Sequence[_Player]) -> list[_Player]:
-        """Return at most as many players as the reviews allow: those whose absence matters least become one."""
+        """Return at most as many players as the reviews allow: those whose absence matters least become one.
+
+        Of very many reviews, these are the smallest groups.
+        """
         affordable = (_MAX_EVALUATED_REVIEWS // max(1, len(self.rows))).bit_length() - 1
         limit = max(_MIN_PLAYERS, min(_MAX_PLAYERS, affordable))
         if len(players) <= limit:
             return [*players]
-        ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        if len(players) * len(self.rows) <= _MAX_EVALUATED_REVIEWS:
+            ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        else:
+            ranked = sorted(players, key=lambda player: -len(player.places))
         rest = ranked[limit - 1 :]
         merged = _Player(
             f"{number_of(len(rest), 'smaller part')} together",
@@ -189,34 +199,38 @@ class AttributionFinder:
         """The number with all players. Raises `DataError` or `EvaluationError` if it has no value."""
         return self._evaluate([])
 
-    def _evaluate(self, left_out: Sequence[_Player]) -> float:
-        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+    def _trace(self, left_out: Sequence[_Player]) -> Mapping[str, Any]:
+        """Return the values of all steps without some players. Raises `DataError` or `EvaluationError`."""
         places = {place for player in left_out for place in player.places}
         context = {**self._facts, **{name: value for player in left_out for name, value in player.neutral.items()}}
-        number = self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)[self._number]
+        return self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)
+
+    def _read_number(self, trace: Mapping[str, Any]) -> float:
+        """Return the number among the values of all steps. Raises `DataError` if it is null."""
+        number = trace[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")
         return float(number)
 
-    def _compute_changes(self, players: Sequence[_Player]) -> tuple[list[float], float]:
-        """Return the Shapley value of each player, and the number without all of them. Evaluates each subset once."""
-        count = len(players)
-        values = [
-            self._evaluate([player for place, player in enumerate(players) if not subset >> place & 1])
-            for subset in range(2**count)
-        ]
-        changes = []
-        for place in range(count):
-            change = 0.0
-            for subset in range(2**count):
-                if not subset >> place & 1:
-                    size = subset.bit_count()
-                    change += (values[subset | 1 << place] - values[subset]) / (count * comb(count - 1, size))
-            changes.append(change)
-        return changes, values[0]
+    def _evaluate(self, left_out: Sequence[_Player]) -> float:
+        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+        return self._read_number(self._trace(left_out))
 
-    def _build_part(self, player: _Player, change: float) -> AttributionPart:
-        """Return a player with its change, and the review that matters most, as data."""
+    def _trace_subsets(self, players: Sequence[_Player]) -> list[Mapping[str, Any]]:
+        """Return the values of all steps for each subset of the players: with the player at `place` if the bit `place` is set.
+
+        Raises `DataError` or `EvaluationError` if an evaluation fails.
+        """
+        return [
+            self._trace([player for place, player in enumerate(players) if not subset >> place & 1])
+            for subset in range(2 ** len(players))
+        ]
+
+    def _build_part(self, player: _Player, change: float, without: float, verdict: Value) -> AttributionPart:
+        """Return a player with its share, the number `without` it, and the review that matters most, as data.
+
+        `verdict` is the verdict without the player; None if it is the same one.
+        """
         places = sorted(player.places)
         names = [review_name(self.rows[place], place) for place in places]
         main = None
@@ -226,6 +240,8 @@ class AttributionFinder:
             code="",
             label=player.label,
             change=change,
+            without=without,
+            verdict_without=verdict,
             source="reviews" if places else "facts",
             reviews=names,
             main_review=main,
@@ -237,9 +253,23 @@ class AttributionFinder:
         """Return the position of the review whose absence alone changes the number most, of the first ones of a group."""
         affordable = _MAX_EVALUATED_REVIEWS // (_MAX_PLAYERS * len(self.rows))
         candidates = places[: min(_MAX_COMPARED_REVIEWS, affordable)]
-        if len(candidates) < 2:
+        if len(candidates) < _MIN_COMPARED_REVIEWS:
             return places[0]
         return max(candidates, key=lambda place: abs(self._whole - self._evaluate([_Player("", frozenset((place,)))])))
+
+
+def compute_shares(values: Sequence[float]) -> list[float]:
+    """Return the Shapley value of each player, from the number for each subset of players, numbered by bits."""
+    count = len(values).bit_length() - 1
+    shares = []
+    for place in range(count):
+        share = 0.0
+        for subset in range(2**count):
+            if not subset >> place & 1:
+                size = subset.bit_count()
+                share += (values[subset | 1 << place] - values[subset]) / (count * comb(count - 1, size))
+        shares.append(share)
+    return shares
 
 
 def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step | None:
@@ -269,12 +299,22 @@ def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
     )
 
 
+def _find_step_limits(compared: nodes.Step) -> tuple[list[Value], list[Value]]:
+    """Return the lower and the upper limits of a step; empty lists for one that is no formula."""
+    if isinstance(compared.operation, nodes.Formula):
+        return find_limits(compared.operation.expression)
+    return [], []
+
+
+def _find_highest(compared: nodes.Step) -> float | None:
+    """Return the lowest of a step's upper limits; None if it has none."""
+    _, high = _find_step_limits(compared)
+    return min((float(limit) for limit in high if is_number(limit)), default=None)
+
+
 def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> AttributionPart:
     """Return the last part: what the limits or the rounding of the compared number take away or add."""
-    low: list[Value] = []
-    high: list[Value] = []
-    if isinstance(compared.operation, nodes.Formula):
-        low, high = find_limits(compared.operation.expression)
+    low, high = _find_step_limits(compared)
     label = "rounded"
     if score in high:
         label = f"limited to {format_plain(score)}"
@@ -284,6 +324,8 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         code="",
         label=label,
         change=score - unlimited,
+        without=None,
+        verdict_without=None,
         source="limit",
         reviews=[],
         main_review=None,

@@ -127,7 +127,9 @@ def name_symbols(program: nodes.Program, steps: Sequence[nodes.Step]) -> dict[Sy
     for item in program.meta:
         words = label_of(item) if item.label else _METADATA.get(item.name, label_of(item))
         names[Symbol(SymbolKind.META, item.name)] = words
-    names |= {Symbol(SymbolKind.PARAMETER, item.name): item.name for item in program.parameters}
+    for parameter in program.parameters:
+        words = f"{parameter.label}, {parameter.name}" if parameter.label else parameter.name
+        names[Symbol(SymbolKind.PARAMETER, parameter.name)] = words
     for step in steps:
         kind = SymbolKind.FILTER if isinstance(step.operation, nodes.Filter) else SymbolKind.STEP
         is_count = step.aggregate is not None and step.aggregate.entry.counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from formulaseed.explanation.model import ExplanationData
@@ -56,5 +57,10 @@ class _Schema(GenerateJsonSchema):
 def explanation_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of `Explanation.json`."""
     about = "Why one restaurant got its verdict, as `formulaseed explain --format json` writes it."
-    schema = Explanation.model_json_schema(mode="serialization", schema_generator=_Schema)
-    return {"$schema": _Schema.schema_dialect, **schema, "description": about}
+    return build_model_schema(Explanation, about)
+
+
+def build_model_schema(model: type[BaseModel], description: str) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a model as it is written, with this description."""
+    schema = model.model_json_schema(mode="serialization", schema_generator=_Schema)
+    return {"$schema": _Schema.schema_dialect, **schema, "description": description}

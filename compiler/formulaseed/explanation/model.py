@@ -30,7 +30,7 @@ State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 MAX_ADDED_REVIEWS = 12  # advice that takes more new reviews is none
 MAX_LEFT_OUT_REVIEWS = 5
-MAX_REVIEWS_PER_STEP = 500
+MAX_REVIEWS_PER_STEP = 200
 
 
 class _Part(BaseModel):
@@ -211,6 +211,8 @@ class AttributionPart(_Part):
     )
     label: str = Field(description="The part in words.")
     change: float = Field(description="What it adds to the number; negative for what it takes away.")
+    without: float | None = Field(description="The number if only this part did not count; null for limits.")
+    verdict_without: Value = Field(description="The verdict then; null where it is the same one.")
     source: Literal["reviews", "facts", "limit"] = Field(
         description="Reviews, facts of the restaurant, or the limits and the rounding of the number."
     )
@@ -241,6 +243,7 @@ class Attribution(_Part):
     adverse: Literal["higher", "lower"] | None = Field(
         description="Which values speak against a restaurant; null where the seed does not say."
     )
+    highest: float | None = Field(description="The upper limit of the number; null where its formula has none.")
     base: float = Field(description="Its value without all parts, before limits and rounding.")
     value: float = Field(description="Its value: the base and all changes add up to it.")
     uncounted: int = Field(description="How many reviews meet no condition of a step over reviews, and are in no part.")

@@ -25,15 +25,15 @@ from formulaseed.pages.values import format_plain, format_value
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import one_line
 
-MAX_LISTED_PARTS = 3
+MAX_LISTED_PARTS = 4
 _MAX_LINES = 13  # of the first screen, without its title; changes that do not fit are among the steps
 _MAX_SENTENCES = 3
 _NO_CHANGE = (
     f"No other verdict was found for {MAX_LEFT_OUT_REVIEWS} reviews fewer, or {MAX_ADDED_REVIEWS} of one kind more."
 )
-_MAX_LABEL_CHARACTERS = 44
-_MIN_QUOTE_CHARACTERS = 24
-_ROW_CHARACTERS = 70  # for the label and the quote of a part, so that the table fits into 100 columns
+_MAX_LABEL_CHARACTERS = 52
+_MIN_QUOTE_CHARACTERS = 16
+_ROW_CHARACTERS = 88  # for the label of a part, the score without it and the quote, so that a row has 120 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
@@ -76,6 +76,7 @@ def _list_changes(explanation: ExplanationData, room: int, shades: Shades) -> li
         item = ListItem((build_badge(sentence.verdict, shades), f" {sentence.ways}."))
         room -= _count_lines(Items([item]))
         if items and room < 0:
+            items[-1] = ListItem((*items[-1].line, " Other verdicts: --steps."))
             break
         items.append(item)
     if not items and explanation.rules and explanation.error is None:
@@ -89,17 +90,18 @@ def _count_lines(block: Block) -> int:
 
 
 def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades) -> Line:
-    """Return the score and the rules as a scale: `risk score 4.89 points (Low Risk under 4, otherwise High Risk)`.
+    """Return the score and the rules as a scale: `risk score 4.89 of 20 points (Low Risk under 4, else High Risk)`.
 
     Rules that compare something else are not part of the scale.
     """
     unit = f" {attribution.unit}" if attribution.unit else ""
-    line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{unit} "]
+    highest = f" of {format_number(attribution.highest)}" if attribution.highest is not None else ""
+    line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{highest}{unit} "]
     for rule in rules:
         badge = build_badge(rule.result, shades)
         separator = ", " if len(line) > 1 else "("
         if rule.condition is None:
-            line += [f"{separator}otherwise ", badge]
+            line += [f"{separator}else ", badge]
         elif len(rule.comparisons) == 1 and rule.comparisons[0].left == attribution.step:
             line += [separator, badge, f" {_describe_limit(rule.comparisons[0])}"]
     return *line, ")"
@@ -128,26 +130,31 @@ def format_number(value: float) -> str:
 
 
 def build_parts_table(explanation: ExplanationData, attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Table:
-    """Return the table of the base and the parts, each with its change and the score so far, and its main review.
+    """Return the table of the base and the parts: the share of each, the score so far and without it, and its main review.
 
     Parts after the first `limit` share one row. Each change is the difference of the scores as they are written,
-    so that the columns add up.
+    so that they add up.
     """
     score = attribution.base
-    rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "")]
+    rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "", "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
     listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
+    width += max((len(_describe_without(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
-    lines = [(part.code, describe_part(part), part.change, quotes.get(part.code, "")) for part in listed]
+    lines = [
+        (part.code, describe_part(part), part.change, _describe_without(part), quotes.get(part.code, ""))
+        for part in listed
+    ]
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
-        lines.append(("", number_of(len(rest), "smaller part"), math.fsum(part.change for part in rest), ""))
-    lines += [("", part.label, part.change, "") for part in attribution.parts if part.source == "limit"]
-    for code, label, change, quote in lines:
-        rows.append((code, label, _format_step(score, score + change), _fix(score + change), quote))
+        codes = f"{rest[0].code}–{rest[-1].code}"
+        lines.append((codes, number_of(len(rest), "smaller part"), math.fsum(part.change for part in rest), "", ""))
+    lines += [("", part.label, part.change, "", "") for part in attribution.parts if part.source == "limit"]
+    for code, label, change, without, quote in lines:
+        rows.append((code, label, _format_step(score, score + change), _fix(score + change), without, quote))
         score += change
-    return Table(("", "", "change", "score", ""), rows)
+    return Table(("", "", "share", "score", "without", ""), rows)
 
 
 def _list_parts(attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Sequence[AttributionPart]:
@@ -161,6 +168,12 @@ def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
     for part in attribution.parts:
         if part.reviews:
             yield ListItem((f"{part.code}, {part.label}: ", *join_names(part.reviews)))
+
+
+def _describe_without(part: AttributionPart) -> str:
+    """Return the score without a part, with the verdict if that is another one; empty for a limit."""
+    verdict = [] if part.verdict_without is None else [format_plain(part.verdict_without)]
+    return "" if part.without is None else " ".join([*verdict, _fix(part.without)])
 
 
 def _fix(value: float) -> str:
@@ -201,11 +214,13 @@ def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
 
 
 def _describe_review(review: Review, width: int) -> str:
-    """Return the quote of a review, cut to `width` characters with its year and stars; its id without a quote."""
+    """Return the quote of a review, cut to `width` characters, with its year and stars if there is room; or else its id."""
     details = [review.date[:4]] if review.date else []
     if review.stars is not None:
         details.append(f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}")
     about = f"  {', '.join(details)}" if details else ""
+    if width - len(about) < _MIN_QUOTE_CHARACTERS:
+        about = ""
     if not review.quote:
         return f"{review.review_id}{about}"
     quote = one_line(review.quote)
@@ -248,15 +263,19 @@ def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
             if change.kind == "fewer reviews" and change.number == 1:
                 single.append((_name_reviews(change.review_ids, names)[0], score))
             else:
-                ways.append(f"{_describe_way(change, names)}{f' ({score})' if score else ''}")
+                sample = ""
+                if change.counts and change.is_observed:
+                    sample = f"if like {change.like}"
+                details = ", ".join(filter(None, (score, sample)))
+                ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
         if single:
             ways.insert(0, _describe_single(single))
         yield ChangeSentence(verdict, changes, scores, ", or ".join(ways))
 
 
 def _name_parts(attribution: Attribution | None) -> dict[frozenset[str], str]:
-    """Return the codes of the parts that the table lists, by the ids of their reviews."""
-    parts = _list_parts(attribution) if attribution is not None else []
+    """Return the codes of the parts by the ids of their reviews."""
+    parts = attribution.parts if attribution is not None else []
     return {frozenset(part.reviews): part.code for part in parts if part.reviews}
 
 
@@ -306,8 +325,8 @@ def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
     counts = _join_words([f"“{one_line(label)}”" for label in change.counts])
     number = number_of(int(change.number), "more review")
     if not change.is_observed:
-        return f"with {number} unlike any in this run, counted as {counts}"
-    return f"with {number} like {change.like}, counted as {counts}"
+        return f"with {number} counted as {counts}, which no review of this run is"
+    return f"with {number} counted as {counts}"
 
 
 def _join_words(words: Sequence[str]) -> str:
@@ -319,13 +338,13 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
-    """Yield sentences about scores without some parts, about reviews that no condition counts, and about missing facts."""
+    """Yield sentences about shares, about reviews that no condition counts, and about missing facts."""
     attribution = explanation.attribution
-    if attribution is not None and any(change.kind == "fewer reviews" for change in explanation.changes):
-        yield "Parts act together: scores without some of them were evaluated, not subtracted."
+    if attribution is not None and attribution.parts:
+        yield "Shares add up to the score. Parts act together: subtracting one's share does not leave it out."
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
-        yield f"Not in the sum: {reviews}, to which no condition of the policy applies."
+        yield f"Not counted: {reviews}, which meet no condition."
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
 
@@ -334,10 +353,10 @@ def _describe_policy(explanation: ExplanationData) -> str:
     """Return who read how many reviews, and by which version of the policy they were scored."""
     run = explanation.run
     extractor = run.get("extractor")
-    reader = f"extracted by {extractor}" if extractor else "extractor not named"
+    reader = str(extractor) if extractor else "extractor not named"
     policy = explanation.task
     if run.get("seed_version"):
         policy += f" {run['seed_version']}"
     if run.get("seed_sha256"):
         policy += f" ({str(run['seed_sha256'])[:7]})"
-    return f"{number_of(explanation.reviews, 'review')}, {reader}. Policy {policy}."
+    return f"{number_of(explanation.reviews, 'review')} read ({reader}). Policy {policy}."

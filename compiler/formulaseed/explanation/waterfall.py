@@ -45,7 +45,7 @@ def build_waterfall(explanation: ExplanationData, attribution: Attribution, shad
             zones.append(Bar(place(start), place(end), shades.get(verdict, "other"), format_plain(verdict)))
     return Waterfall(
         table.columns,
-        [*rows, ("", attribution.label, "", rows[-1][3], "")],
+        [*rows, ("", attribution.label, "", rows[-1][3], "", "")],
         bars=[Bar(place(0), place(sums[0]), "base"), *steps, total],
         reviews=[(), *([*_build_cards(explanation, part)] for part in attribution.parts), ()],
         zones=zones,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from formulaseed.language import intervals
+from formulaseed.language.definitions import Definition, count_rows, define_distinct, negative
 from formulaseed.language.exactness import Exactness, exact_if_exact, least_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import check_finite
@@ -110,6 +111,8 @@ class AggregateFunction:
     """The names of the aggregate in other tools, separated by spaces."""
     spellings: Mapping[str, LoopSpelling] = field(default_factory=dict)
     """The code by backend."""
+    definition: Definition | None = None
+    """Return the value over one or more reviews by simpler aggregates, for proofs; None if these know nothing of it."""
     query: str = ""
     """The SQL of the aggregate of `{value}`; empty if each dialect writes it, since it depends on the order."""
 
@@ -213,6 +216,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             name="count", query="COUNT(*)", keys=("where",), takes="nothing", purpose="count",
             description="How many reviews match `where`; all of them without it.", result_doc="integer",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: 0, step=lambda state, _: state + 1,
+            definition=lambda terms, where, _: count_rows(terms, where),
             example={"name": "N_LOW", "op": "count", "where": {"meta.stars": {"<": 3}}},
             examples=(((None, None, None), 3), ((), 0)),
             also_called="count_if countif count_where tally number_of group_by groupby",
@@ -226,6 +230,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             result_doc="integer or number, as the formula", phrase="the sum of {}",
             result=_same_type, range=_sum_range, intermediate=_sum_range, exactness=exact_if_exact,
             start=_zero, step=lambda state, operand: state + operand, finish=check_finite,
+            definition=lambda terms, where, operand: terms.total(where, operand),
             example={"name": "USEFUL", "op": "sum", "expr": "meta.useful", "where": {"meta.stars": {"<": 3}}},
             examples=(((2, 3, 4), 9), ((0.5, 0.25), 0.75), ((), 0)),
             also_called="sum_if sumif sum_where sum_of aggregate aggregation agg total accumulate reduce weighted_sum weighted",
@@ -237,6 +242,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the highest {}", preposition="of", others_have="less",
             result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_larger,
+            definition=lambda terms, where, operand: terms.highest(where, operand),
             example={"name": "LATEST", "op": "max", "field": "meta.year", "default": 2020},
             examples=(((2, 7, 3), 7), ((-0.5, -2.5), -0.5)),
             also_called="maximum largest highest latest", spellings=_selection_spellings(">"),
@@ -247,6 +253,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             "guarded by a count of the same reviews.", result_doc="integer or number, as the field or formula",
             phrase="the lowest {}", preposition="of", others_have="more",
             result=_same_type, range=lambda term: term, start=lambda _: None, step=_keep_smaller,
+            definition=lambda terms, where, operand: negative(terms, terms.highest(where, negative(terms, operand))),
             example={"name": "WORST", "op": "min", "expr": "meta.stars - 1", "default": 0},
             examples=(((2, 7, 3), 2), ((-0.5, -2.5), -2.5)),
             also_called="minimum smallest lowest earliest", spellings=_selection_spellings("<"),
@@ -258,6 +265,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             result_doc="number", phrase="the mean of {}",
             result=lambda _: NUMBER, range=_mean_range, intermediate=_sum_range, exactness=rounded_if_exact,
             start=lambda ty: (_zero(ty), 0), step=lambda state, operand: (state[0] + operand, state[1] + 1), finish=_finish_mean,
+            definition=lambda terms, where, operand: terms.compute("/", terms.total(where, operand), count_rows(terms, where)),
             example={"name": "MEAN_STARS", "op": "mean", "field": "meta.stars", "default": 3.0},
             examples=(((1, 2, 4, 5), 3.0), ((0.5, 1.0), 0.75)), also_called="average avg averageif arithmetic_mean",
             spellings={
@@ -273,6 +281,9 @@ AGGREGATES: dict[str, AggregateFunction] = {
             result_doc="boolean", phrase="whether {} for any",
             result=lambda _: BOOLEAN, range=lambda term: term, start=lambda _: False,
             step=lambda state, operand: state or bool(operand), preposition="of",
+            definition=lambda terms, where, operand: terms.compare(
+                ">=", count_rows(terms, terms.conjoin(where, operand)), terms.number(1)
+            ),
             example={"name": "HAS_ONE_STAR", "op": "any", "expr": "meta.stars == 1"},
             examples=(((False, True, False), True), ((False,), False), ((), False)),
             also_called="exists some has", spellings=_flag_spellings(False),
@@ -283,6 +294,9 @@ AGGREGATES: dict[str, AggregateFunction] = {
             result_doc="boolean", phrase="whether {} for all",
             result=lambda _: BOOLEAN, range=lambda term: term, start=lambda _: True,
             step=lambda state, operand: state and bool(operand), preposition="of",
+            definition=lambda terms, where, operand: terms.compare(
+                "<=", count_rows(terms, terms.conjoin(where, terms.negate(operand))), terms.number(0)
+            ),
             example={"name": "ALL_GOOD", "op": "all", "expr": "meta.stars >= 3"},
             examples=(((True, True), True), ((True, False), False), ((), True)),
             also_called="every", spellings=_flag_spellings(True),
@@ -292,6 +306,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
             description="How many different values a field has over the matching reviews; null is no value.",
             result_doc="integer", phrase="the number of different values of {}",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: set(), step=_add_distinct, finish=len,
+            definition=define_distinct,
             example={"name": "N_YEARS", "op": "count_distinct", "field": "meta.year"},
             examples=(((3, 1, 3), 2), (("a", "b", "a"), 2), ((), 0)),
             also_called="distinct unique nunique countdistinct distinct_count",

@@ -10,6 +10,16 @@ from operator import add
 from typing import Literal
 
 from formulaseed.language import intervals
+from formulaseed.language.definitions import (
+    LOGARITHM,
+    ROOT,
+    Curve,
+    Rounding,
+    define_ceiling,
+    define_truncation,
+    limit,
+    negative,
+)
 from formulaseed.language.exactness import always_rounded, exact_if_exact, least_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import (
@@ -55,6 +65,10 @@ class Function(Operation):
     """Whether the first argument may be null; then, and only then, the second one is evaluated and is the result."""
     bounds: Literal["", "below", "above"] = ""
     """The side on which a constant argument bounds the result."""
+    curve: Curve | None = None
+    """Facts about the function, for proofs, if it is a curve."""
+    rounds: Rounding = ""
+    """The direction in which proofs round the operand, to the decimal places of a second one; empty if the result is another."""
     hints: Mapping[int, str] = field(default_factory=dict)
     """The help for a call with a wrong number of arguments, by that number."""
 
@@ -62,6 +76,11 @@ class Function(Operation):
     def chooses(self) -> bool:
         """True if the result is one of the arguments, also in place of null: it is a float if they are floats."""
         return self.selects or self.replaces_null
+
+    @property
+    def is_extreme(self) -> bool:
+        """True if the result is the largest or the smallest of the arguments."""
+        return self.selects and self.bounds != ""
 
     @property
     def signature(self) -> str:
@@ -174,7 +193,7 @@ TO_FLOAT = Function(
     name="float", parameters=("value",), description="The value as a number; true is 1.0, false is 0.0",
     examples=(("float(3)", 3.0), ("float(true)", 1.0)), takes=_NUMBER_OR_BOOLEAN,
     result=number_type, is_float=True, range=lambda a: a, apply=float, is_rounding=True, is_conversion=True,
-    exactness=least_exact,
+    exactness=least_exact, definition=lambda terms, value: value,
 )  # fmt: skip
 """The conversion that is applied to the result of a formula over a domain."""
 
@@ -196,11 +215,12 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="abs", parameters=("value",), description="The value without its sign", examples=(("abs(3 - 5)", 2),),
             result=widest_type, range=_abs_range, apply=abs, exactness=least_exact,
+            definition=lambda terms, value: terms.call("max", value, negative(terms, value)),
             spellings={"sql": Spelling("ABS({0})")},
         ),
         Function(
             name="log", parameters=("value",), description="The natural logarithm of a number above 0",
-            examples=(("log(1)", 0.0),), result=number_type, is_float=True, range=_log_range, apply=math.log,
+            examples=(("log(1)", 0.0),), result=number_type, is_float=True, range=_log_range, apply=math.log, curve=LOGARITHM,
             failures=(domain_failure("<=", 0, "the logarithm needs a number above 0", instead="log(max({}, 1))"),),
             hints={2: "`log` is the natural logarithm: for another base divide by it, `log(x) / log(10)`"},
             spellings={
@@ -212,7 +232,7 @@ FUNCTIONS: dict[str, Function] = {
             name="sqrt", parameters=("value",), description="The square root of a number of 0 or more",
             examples=(("sqrt(16)", 4.0),), result=number_type, is_float=True,
             range=lambda a: Range(math.sqrt(max(a.low, 0.0)), math.sqrt(max(a.high, 0.0))), apply=math.sqrt,
-            exactness=rounded_if_exact,
+            exactness=rounded_if_exact, curve=ROOT,
             failures=(domain_failure("<", 0, "the square root needs a number of 0 or more", instead="sqrt(max({}, 0))"),),
             spellings={
                 "python": Spelling("math.sqrt({0})", doc="The square root; of a negative number it is an error", is_refused=True),
@@ -224,13 +244,13 @@ FUNCTIONS: dict[str, Function] = {
             description="The value rounded to a number of decimal places, halves to even",
             examples=(("round(2.675, 1)", 2.7), ("round(2.5)", 2)),
             result=lambda operands: INTEGER if len(operands) == 1 else operands[0].ty.non_null(),
-            range=_decimals_range, apply=round, is_rounding=True, exactness=always_rounded,
+            range=_decimals_range, apply=round, is_rounding=True, exactness=always_rounded, rounds="nearest",
             spellings={"duckdb": Spelling("ROUND_EVEN({0}, 0)"), "spark": Spelling("RINT({0})")},
         ),
         Function(
             name="int", parameters=("value",), description="The value as an integer, decimals cut off; true is 1, false is 0",
             examples=(("int(7.9)", 7), ("int(true)", 1)), returns="integer", takes=_NUMBER_OR_BOOLEAN,
-            result=lambda _: INTEGER, apply=int, is_rounding=True, is_conversion=True,
+            result=lambda _: INTEGER, apply=int, is_rounding=True, is_conversion=True, definition=define_truncation,
             range=lambda a: Range(float(math.trunc(a.low)), float(math.trunc(a.high))),
             spellings={"duckdb": Spelling("TRUNC({0})"), "spark": Spelling("{0}")},
         ),
@@ -240,27 +260,29 @@ FUNCTIONS: dict[str, Function] = {
             examples=(("sum([1, 2, 3.5])", 6.5), ("sum([])", 0)), list_argument="must", folds="+", empty_value=0,
             result=widest_type, apply=lambda *values: reduce(add, values, 0), exactness=exact_if_exact,
             range=lambda *args: reduce(intervals.add, args, intervals.point(0)),
+            definition=lambda terms, *args: reduce(lambda a, b: terms.compute("+", a, b), args, terms.number(0)),
         ),
         Function(
             name="pow", parameters=("base", "exponent"), description="The base raised to the exponent",
             examples=(("pow(2, 10)", 1024),), operator=_POWER.name,
             result=_POWER.result, range=_POWER.range, apply=_POWER.apply, failures=_POWER.failures,
+            definition=lambda terms, base, exponent: terms.compute("**", base, exponent),
         ),
         Function(
             name="floor", parameters=("value",), description="The next integer below", examples=(("floor(2.9)", 2),),
-            returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.floor, is_rounding=True,
+            returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.floor, is_rounding=True, rounds="down",
             spellings={"python": Spelling("math.floor({0})"), "sql": Spelling("FLOOR({0})")},
         ),
         Function(
             name="ceil", parameters=("value",), description="The next integer above", examples=(("ceil(2.1)", 3),),
             returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.ceil, is_rounding=True,
-            spellings={"python": Spelling("math.ceil({0})"), "sql": Spelling("CEIL({0})")},
+            definition=define_ceiling,            spellings={"python": Spelling("math.ceil({0})"), "sql": Spelling("CEIL({0})")},
         ),
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",
             examples=(("clamp(7.5, 0, 5)", 5),), result=widest_type, selects=True, failures=(_REVERSED_BOUNDS,),
             exactness=least_exact, range=lambda value, low, high: _max_range(low, _min_range(high, value)),
-            apply=lambda value, low, high: max(low, min(high, value)),
+            apply=lambda value, low, high: max(low, min(high, value)), definition=limit,
             spellings={
                 "python": Spelling("max({1}, min({2}, {0}))", in_order="_clamp({0}, {1}, {2})"),
                 "sql": Spelling("GREATEST({1}, LEAST({2}, {0}))"),
@@ -279,6 +301,7 @@ FUNCTIONS: dict[str, Function] = {
             takes=frozenset({Base.INTEGER, Base.NUMBER, Base.BOOLEAN, Base.STRING}), replaces_null=True,
             result=lambda operands: join(operands[0].ty.non_null(), operands[1].ty) or ERROR,
             range=intervals.union, apply=lambda value, default: default if value is None else value,
+            definition=lambda terms, value, default: terms.switch(terms.is_null(value), default, value),
             exactness=least_exact, hints={3: "nest it: `coalesce(a, coalesce(b, c))`"},
             spellings={"sql": Spelling("COALESCE({0}, {1})")},
         ),

@@ -1,13 +1,14 @@
 """Computes with ranges of numbers, which bound a value before it is known (interval arithmetic).
 
-The backends leave a run-time check out if a range proves it needless, so a range must never be too small.
+The backends leave a run-time check out if a range proves it needless, so a range must never be too small. The rules of
+`+`, `-`, `*` and `/` are exact for ranges whose finite bounds are fractions, as proofs have them.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from operator import mul, truediv
+from operator import truediv
 
 from formulaseed import limits
 from formulaseed.source.text import value_node
@@ -87,14 +88,19 @@ def round_down(value: int | float) -> float:
 
 
 def _widen_outward(a: Range) -> Range:
-    """Return the range with finite bounds of `MAX_EXACT` or more moved outward by one float."""
+    """Return the range with finite bounds of `MAX_EXACT` or more moved outward by one float, unless they are fractions."""
     low = a.low
-    if MAX_EXACT <= abs(low) < math.inf:
+    if isinstance(low, float) and MAX_EXACT <= abs(low) < math.inf:
         low = math.nextafter(low, -math.inf)
     high = a.high
-    if MAX_EXACT <= abs(high) < math.inf:
+    if isinstance(high, float) and MAX_EXACT <= abs(high) < math.inf:
         high = math.nextafter(high, math.inf)
     return Range(low, high, a.nonzero)
+
+
+def _is_nan(bound: float) -> bool:
+    """Return True if a bound is no number; False also for a fraction that is too large for a float."""
+    return isinstance(bound, float) and math.isnan(bound)
 
 
 def describe(a: Range) -> str:
@@ -178,7 +184,7 @@ def compare(operator: str, a: Range, b: Range) -> bool | None:
 
 def hull(*ends: float) -> Range:
     """Return the range from the smallest to the largest of `ends`; unbounded if one is NaN, such as 0 * inf."""
-    if any(math.isnan(end) for end in ends):
+    if any(_is_nan(end) for end in ends):
         return Range(-math.inf, math.inf)
     return Range(min(ends), max(ends))
 
@@ -233,9 +239,9 @@ def add(a: Range, b: Range) -> Range:
     """Return the range of a sum, without a bound if infinities cancel each other."""
     low = a.low + b.low
     high = a.high + b.high
-    if math.isnan(low):  # the sum of both infinities
+    if _is_nan(low):  # the sum of both infinities
         low = -math.inf
-    if math.isnan(high):
+    if _is_nan(high):
         high = math.inf
     return _widen_outward(Range(low, high))
 
@@ -247,7 +253,12 @@ def subtract(a: Range, b: Range) -> Range:
 
 def multiply(a: Range, b: Range) -> Range:
     """Return the range of a product."""
-    return _widen_outward(_span_ends(mul, a, b))
+    return _widen_outward(_span_ends(_multiply_ends, a, b))
+
+
+def _multiply_ends(a: float, b: float) -> float:
+    """Return the product of two bounds; 0 if one is 0, since the numbers in a range are finite."""
+    return a * b if a and b else 0.0
 
 
 def divide(a: Range, b: Range) -> Range:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from formulaseed import limits
 from formulaseed.language import intervals
+from formulaseed.language.definitions import Definition, define_floor_division, define_remainder
 from formulaseed.language.exactness import Exactness, always_inexact, exact_if_exact, rounded_if_exact
 from formulaseed.language.intervals import Range
 from formulaseed.language.types import NUMBER, Base, Info, Type, Value, join
@@ -105,6 +106,8 @@ class FailureMode:
     """The message at run time: `{shown}` is the operation with its values, `{0}` one of them."""
     test: tuple[int, str, int] | None = None
     """`fails` as data, for backends that write it out: an operand, a comparison, a number."""
+    only_if: tuple[int, str, int] | None = None
+    """A comparison that holds whenever the operation fails, for proofs, if `test` is None."""
 
 
 def comparison_failure(index: int, sign: str, bound: int, kind: FaultKind, message: str, **more: Any) -> FailureMode:
@@ -199,10 +202,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """An operator or a function.
-
-    `examples` are formulas with their values, which run as tests; documents contain the first.
-    """
+    """An operator or a function. `examples` are formulas with their values, which run as tests; documents contain the first."""
 
     name: str
     description: str
@@ -220,6 +220,8 @@ class Operation:
     """Return the exactness of a result that is not an integer from the exactness of the operands."""
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
     """The code by backend; a backend that is not a key writes the operation as formulas do."""
+    definition: Definition | None = None
+    """Return the result in exact arithmetic by simpler operations, for proofs; None if proofs know the operation, or nothing."""
 
     @property
     def example(self) -> str:
@@ -304,10 +306,7 @@ def _power_guard(operands: OperandFacts) -> tuple[int, str]:
 
 
 def _may_grow(operands: OperandFacts) -> bool:
-    """Return whether a power may be too large, and cannot fail otherwise.
-
-    An integer needs an exponent above 0 for that.
-    """
+    """Return whether a power may be too large, and cannot fail otherwise. An integer needs an exponent above 0 for that."""
     if any(failure.is_possible(operands) for failure in _POWER_DOMAIN):
         return False
     return operands.infos[0].ty.base is not Base.INTEGER or operands.ranges[1].high > 0
@@ -327,6 +326,7 @@ _POWER_DOMAIN = (
         _ALWAYS_ZERO,
         guard=_power_guard,
         fails=lambda a, b: a == 0 and b < 0,
+        only_if=(0, "==", 0),
     ),
     FailureMode(
         "domain",
@@ -336,6 +336,7 @@ _POWER_DOMAIN = (
         "this always fails{where}: a negative number has no power that is no integer",
         guard=lambda o: (0, ">= 0"),
         fails=lambda a, b: a < 0 and b != int(b),
+        only_if=(0, "<", 0),
         fault="({0}) ** {1} is no real number",
     ),
 )
@@ -373,13 +374,13 @@ OPERATORS: dict[str, Operator] = {
         Operator(
             name="//", precedence=MULTIPLICATIVE, description="Division rounded down", examples=(("7 // 2", 3), ("-7 // 2", -4)),
             result=widest_type, range=intervals.floor_divide, apply=operator.floordiv, failures=_QUOTIENT_FAILURES,
-            exactness=exact_if_exact, spellings={"python": Spelling(helper="_floor_divide")},
+            exactness=exact_if_exact, definition=define_floor_division, spellings={"python": Spelling(helper="_floor_divide")},
         ),
         Operator(
             name="%", precedence=MULTIPLICATIVE, description="Remainder, with the sign of the divisor",
             examples=(("7 % 4", 3), ("-7 % 4", 1)),
             result=widest_type, range=intervals.modulo, apply=operator.mod, failures=(_ZERO_DIVISOR,),
-            exactness=exact_if_exact, spellings={"python": Spelling(helper="_modulo")},
+            exactness=exact_if_exact, definition=define_remainder, spellings={"python": Spelling(helper="_modulo")},
         ),
         Operator(
             name="**", precedence=POWER, description="Exponentiation", examples=(("2 ** 10", 1024), ("2 ** -1", 0.5)),

@@ -1,14 +1,15 @@
-"""Define the claims of proofs: about one seed, and about the difference of two."""
+"""Define the claims of proofs: about one seed, and about the difference of two; and write claims as JSON."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from formulaseed.language.types import Value
-from formulaseed.proofs.nodes import Constant, Segment
-from formulaseed.proofs.search import Witness
+from formulaseed.pages.values import format_plain
+from formulaseed.proofs.nodes import Constant, Interval
+from formulaseed.proofs.runner import Witness
 from formulaseed.proofs.world import Domain
 
 ReachStatus = Literal["reached", "unreachable", "unknown"]
@@ -18,8 +19,8 @@ Status = Literal["same", "equal", "differs", "unknown"]
 """`same`: the same expression over equal steps. `equal`: proved in exact arithmetic. `differs`: a witness shows it."""
 FAILED = "(failed)"
 """The verdict of a restaurant for which a step fails."""
-FAR = Fraction(10) ** 320
-"""The end of a region without a bound: no number is so large."""
+Pair = tuple[Witness, ...]
+"""A restaurant by the old seed and by the new one."""
 
 
 class ReachClaim(NamedTuple):
@@ -31,22 +32,33 @@ class ReachClaim(NamedTuple):
     status: ReachStatus
     witness: Witness | None = None
 
+    @property
+    def title(self) -> str:
+        """The name of a restaurant that shows the claim."""
+        rule = "" if self.place is None else f" rule {self.place + 1}"
+        return f"{self.name}{rule} {format_plain(self.value)}"
+
 
 class FailureClaim(NamedTuple):
-    """Whether the step `name` can fail; `kind` is that of the failure that is reached, else empty."""
+    """Whether the step `name` can fail; `kind` is that of the failure that is reached, else None."""
 
     name: str
     status: Literal["safe", "fails", "unknown"]
-    kind: str = ""
+    kind: str | None = None
     witness: Witness | None = None
+
+    @property
+    def title(self) -> str:
+        """The name of a restaurant that shows the claim."""
+        return f"{self.name} fails"
 
 
 class EndClaim(NamedTuple):
     """The lowest or highest value of a number: a proved bound if there is one, and the farthest value that is reached."""
 
     status: EndStatus
-    bound: Fraction | None
-    reached: Value
+    bound: Fraction | None = None
+    reached: Value = None
     witness: Witness | None = None
 
 
@@ -67,10 +79,10 @@ class PropertyClaim(NamedTuple):
     text: str
     status: Literal["proved", "refuted", "unknown"]
     witness: Witness | None = None
-    before: float = 0
-    after: float = 0
+    before: int | float | None = None
+    after: int | float | None = None
+    amount: int | None = None
     added: Witness | None = None
-    amount: int = 0
 
 
 @dataclass(frozen=True)
@@ -93,14 +105,14 @@ class Claims:
 class StepRelation(NamedTuple):
     """The relation of a step of the new seed to the step of the old seed called `old_name`.
 
-    `order` is `never lower` or `never higher` if that is proved of a number, else empty. `witness` shows a difference.
+    `order` is `never lower` or `never higher` if that is proved of a number, else None. `witness` shows a difference.
     """
 
     name: str
     old_name: str
     status: Status
-    order: str = ""
-    witness: tuple[Witness, Witness] | None = None
+    order: str | None = None
+    witness: Pair = ()
 
 
 class Move(NamedTuple):
@@ -109,14 +121,19 @@ class Move(NamedTuple):
     old: Value
     new: Value
     status: Literal["possible", "impossible", "unknown"]
-    witness: tuple[Witness, Witness] | None = None
+    witness: Pair = ()
+
+    @property
+    def title(self) -> str:
+        """The name of a restaurant that shows the move."""
+        return f"{format_plain(self.old)} to {format_plain(self.new)}"
 
 
 class Region(NamedTuple):
     """The values of the step `name` for which the verdict moves. `move` is the change there; None if other steps decide, too."""
 
     name: str
-    segment: Segment
+    interval: Interval
     move: tuple[Constant, Constant] | None
 
 
@@ -144,3 +161,26 @@ class SeedProof:
         """True if it is proved that no restaurant gets another verdict."""
         statuses = (relation.status for relation in self.relations if relation.name == self.verdict)
         return any(status in ("same", "equal") for status in statuses)
+
+
+# --- JSON
+
+_KEYS = {"place": "rule", "text": "property", "old": "from", "new": "to"}
+"""The keys of fields whose name is another one."""
+_TITLES = {"low": " lowest", "high": " highest", "added": ", one more review"}
+"""The part of a witness's name for the field that it is in."""
+
+
+def claim_json(claim: Any, title: str = "") -> Any:
+    """Return a claim, or a field of one, as JSON; `title` names a witness."""
+    if isinstance(claim, Witness):
+        return claim.to_json(title)
+    if isinstance(claim, Fraction):
+        return float(claim)
+    if hasattr(claim, "_fields"):
+        own = getattr(claim, "title", title) or claim[0]
+        fields = ((name, getattr(claim, name)) for name in claim._fields if name != "old_name")
+        return {_KEYS.get(name, name): claim_json(value, own + _TITLES.get(name, "")) for name, value in fields}
+    if isinstance(claim, tuple):
+        return dict(zip(("old", "new"), (claim_json(part, title) for part in claim), strict=True)) if claim else None
+    return claim

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from formulaseed.ir import nodes
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
 from formulaseed.language.operators import COMPARE, NEGATED, Fault
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.proofs.search import Candidate, Outcome
+from formulaseed.proofs.runner import Candidate, Outcome, Runner
 
 _UNKNOWN = 0.5
 """The distance to a condition that cannot be measured."""
 
 
-class RuleDistance:
-    """The distances of restaurants to the rules of one program's steps. `parameters` are those that are not the defaults."""
+def measure_rule(
+    runner: Runner, name: str, place: int | None, value: Value, candidate: Candidate, outcome: Outcome
+) -> float:
+    """Return the distance to the rule at `place` of the step `name`, or to its nearest rule with a value if `place` is None.
 
-    def __init__(self, program: nodes.Program, parameters: Mapping[str, Value]) -> None:
-        self._program = program
-        self._steps = {step.name: step for step in program.steps}
-        self._parameters = {
-            Symbol(SymbolKind.PARAMETER, known.name): parameters.get(known.name, known.default)
-            for known in program.parameters
-        }
+    The distance is 0 if the rule applies, else at most about 1.
+    """
+    if outcome.failure is not None:
+        return 1.0
+    rules = next(step for step in runner.program.steps if step.name == name).rules()
+    places = [number for number, (_, then) in enumerate(rules) if then == value and type(then) is type(value)]
+    # the value of the step shows whether the rule applied, unless another rule has the same value
+    is_decided = place is None or len(places) == 1
+    if is_decided and outcome.values[name] == value:
+        return 0.0
+    distances = [_measure_path(runner, rules, n, candidate, outcome) for n in (places if place is None else [place])]
+    nearest = min(distances, default=1.0)
+    return max(0.01, nearest) if is_decided else nearest
 
-    def measure_value(self, name: str, value: Value, candidate: Candidate, outcome: Outcome) -> float:
-        """Return the distance to the nearest rule of the step `name` with this value: 0 if it applies, else at most about 1."""
-        rules = self._steps[name].rules()
-        places = [place for place, (_, then) in enumerate(rules) if then == value and type(then) is type(value)]
-        if outcome.failure is not None or not places:
-            return 1.0 if outcome.values.get(name) != value else 0.0
-        return min(self.measure_rule(name, place, candidate, outcome) for place in places)
 
-    def measure_rule(self, name: str, place: int, candidate: Candidate, outcome: Outcome) -> float:
-        """Return the distance to the rule at `place` of the step `name`: 0 if it applies; 1 for a restaurant that fails."""
-        if outcome.failure is not None:
-            return 1.0
-        shared = {**self._parameters, **dict(candidate.shared)}
-        shared |= {Symbol(SymbolKind.STEP, step): value for step, value in outcome.values.items()}
-        evaluation = Evaluation(shared, [])
-        rules = self._steps[name].rules()
-        conditions = [(condition, False) for condition, _ in rules[:place]] + [(rules[place][0], True)]
-        parts = [_measure(condition, truth, evaluation) for condition, truth in conditions if condition is not None]
-        return sum(parts) / max(1, len(parts))
+def _measure_path(
+    runner: Runner, rules: tuple[tuple[Expr | None, Value], ...], place: int, candidate: Candidate, outcome: Outcome
+) -> float:
+    """Return the mean distance from the condition of a rule, and from the opposite of those before it."""
+    shared = {Symbol(SymbolKind.PARAMETER, known.name): known.default for known in runner.program.parameters}
+    shared |= {Symbol(SymbolKind.PARAMETER, name): value for name, value in runner.parameters.items()}
+    shared |= runner.read_shared(candidate)
+    shared |= {Symbol(SymbolKind.STEP, step): value for step, value in outcome.values.items()}
+    evaluation = Evaluation(shared, [])
+    conditions = [(condition, False) for condition, _ in rules[:place]] + [(rules[place][0], True)]
+    parts = [_measure(condition, truth, evaluation) for condition, truth in conditions if condition is not None]
+    return sum(parts) / max(1, len(parts))
 
 
 def _measure(condition: Expr, truth: bool, evaluation: Evaluation) -> float:

@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
+from formulaseed.language.definitions import Terms, count_rows
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import Node, to_constant, walk
+from formulaseed.language.types import Base, Value
+from formulaseed.proofs.nodes import Node, pair_arms, to_constant, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import Domain
 
 
 class Lowering:
-    """The nodes of a program's steps in a pool, which another program may share."""
+    """The nodes of a program's steps and filters in a pool, which another program may share."""
 
     def __init__(self, pool: Pool, program: nodes.Program, domain: Domain) -> None:
         self.pool = pool
@@ -28,6 +29,7 @@ class Lowering:
         self.program = program
         self.steps: dict[str, Node] = {}
         self.filters: dict[str, Node] = {}
+        self.terms: Terms = pool
 
     def lower_all(self) -> None:
         """Lower every step, and make each node that is no constant an anchor of the pool."""
@@ -39,17 +41,19 @@ class Lowering:
         pool = self.pool
         match step.operation:
             case nodes.Filter(condition):
-                self.filters[step.name] = pool.truth(self.lower(condition))
+                self.filters[step.name] = self.lower_condition(condition)
                 return self.filters[step.name]
             case nodes.Formula(expression):
                 node = self.lower(expression)
             case nodes.Const(value):
-                node = pool.constant(to_constant(value))
+                node = self.literal(value)
             case nodes.Case(rules, otherwise):
-                arms = [part for condition, then in rules for part in (self._condition(condition), self._literal(then))]
-                node = pool.switch(*arms, self._literal(otherwise))
+                arms = [node for test, then in rules for node in (self.lower_condition(test), self.literal(then))]
+                node = pool.switch(*arms, self.literal(otherwise))
             case nodes.Lookup() as lookup:
-                node = self._lower_lookup(lookup, step.ty.base)
+                arms = [node for test, value in self.list_keys(lookup) for node in (test, self.literal(value))]
+                missing = pool.failure("lookup", step.ty.base)
+                node = pool.switch(*arms, self.literal(lookup.default) if lookup.has_default else missing)
         self.set_step(step.name, node)
         return node
 
@@ -59,41 +63,36 @@ class Lowering:
             self.pool.anchors.setdefault(node)
         self.steps[name] = node
 
-    def _lower_lookup(self, lookup: nodes.Lookup, base: Base) -> Node:
-        """Return a lookup as a switch over its keys; those of `substring_max` are in falling order of their values."""
-        pool = self.pool
+    def list_keys(self, lookup: nodes.Lookup) -> Iterator[tuple[Node, Value]]:
+        """Yield the condition that each key of a lookup matches, with its value; the first that matches is chosen."""
         source = self.lower(lookup.source)
         table = list(lookup.table)
         if lookup.match == "substring_max":
             table.sort(key=lambda entry: float(entry[1]), reverse=True)
-        arms: list[Node] = []
-        for key, value in table:
-            text = pool.constant(key)
-            test = pool.equate(source, text) if lookup.match == "exact" else pool.contains(source, text)
-            arms += (test, self._literal(value))
-        return pool.switch(*arms, self._literal(lookup.default) if lookup.has_default else pool.failure("lookup", base))
+        test = self.pool.equate if lookup.match == "exact" else self.pool.contains
+        return ((test(source, self.pool.constant(key)), value) for key, value in table)
 
-    def _literal(self, value: object) -> Node:
+    def literal(self, value: Value) -> Node:
         """Return a literal as a constant."""
-        return self.pool.constant(to_constant(value))  # type: ignore[arg-type]  # literals of rules are values
+        return self.pool.constant(to_constant(value))
 
-    def _condition(self, expression: Expr) -> Node:
-        """Return an expression that is tested for truth."""
-        return self.pool.truth(self.lower(expression))
+    def lower_condition(self, expression: Expr | None) -> Node:
+        """Return an expression that is tested for truth; without one, a condition that always holds."""
+        return self.pool.true if expression is None else self.pool.truth(self.lower(expression))
 
     def lower(self, expression: Expr) -> Node:
-        """Return the node of an expression. Functions that the encoding does not know keep their name."""
+        """Return the node of an expression. Functions that proofs do not know keep their name."""
         pool = self.pool
         match expression:
             case typed.Literal(value):
-                return self._literal(value)
+                return self.literal(value)
             case typed.Ref(symbol):
-                return self._lower_symbol(symbol, expression)
+                return self._lower_symbol(symbol)
             case typed.Present(operand):
                 return pool.present(self.lower(operand))
             case typed.Unary(sign, operand):
                 number = self.lower(operand)
-                return pool.subtract_from_zero(number) if sign == "-" else number
+                return pool.compute("-", pool.number(0), number) if sign == "-" else number
             case typed.Binary(operator, left, right):
                 return pool.compute(operator, self.lower(left), self.lower(right))
             case typed.Comparison():
@@ -101,18 +100,19 @@ class Lowering:
             case typed.Logical(word, operands):
                 return self._lower_logical(word, [self.lower(operand) for operand in operands])
             case typed.Not(operand):
-                return pool.negate(self._condition(operand))
+                return pool.negate(self.lower_condition(operand))
             case typed.Conditional(condition, then, otherwise):
-                return pool.switch(self._condition(condition), self.lower(then), self.lower(otherwise))
+                return pool.switch(self.lower_condition(condition), self.lower(then), self.lower(otherwise))
             case typed.Call(function, arguments):
-                return self._lower_call(
-                    function, [self.lower(argument) for argument in arguments], expression.info.ty.base
-                )
+                parts = [self.lower(argument) for argument in arguments]
+                if FUNCTIONS[function].is_conversion and parts[0].base is Base.BOOLEAN:
+                    return pool.switch(parts[0], pool.number(1), pool.number(0))
+                return pool.call(function, *parts, base=expression.info.ty.base)
             case typed.Aggregate():
                 return self._lower_aggregate(expression)
         raise AssertionError("a list is an operand of a comparison")
 
-    def _lower_symbol(self, symbol: Symbol, ref: typed.Ref) -> Node:
+    def _lower_symbol(self, symbol: Symbol) -> Node:
         """Return the value of a symbol: the node of a step, the condition of a filter, a parameter's value or an input."""
         match symbol.kind:
             case SymbolKind.STEP:
@@ -121,8 +121,7 @@ class Lowering:
                 return self.filters[symbol.name]
             case SymbolKind.PARAMETER if symbol.name in self.domain.parameters:
                 return self.pool.constant(self.domain.parameters[symbol.name])
-        field = self.domain.fields[symbol]
-        return self.pool.input(symbol, field.exact_base, nullable=field.nullable)
+        return self.pool.field(symbol)
 
     def _lower_comparison(self, comparison: typed.Comparison) -> Node:
         """Return a chain of comparisons as the condition that all of them hold."""
@@ -132,15 +131,11 @@ class Lowering:
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
             if isinstance(operand, typed.List):
                 test = pool.disjoin(*(pool.equate(left, self.lower(item)) for item in operand.items))
-                tests.append(test if operator == "in" else pool.negate(test))
-                continue
-            right = self.lower(operand)
-            if operator in ("in", "not in"):
-                test = pool.contains(right, left)
-                tests.append(test if operator == "in" else pool.negate(test))
             else:
-                tests.append(pool.compare(operator, left, right))
-            left = right
+                right = self.lower(operand)
+                test = pool.contains(right, left) if "in" in operator else pool.compare(operator, left, right)
+                left = right
+            tests.append(pool.negate(test) if operator == "not in" else test)
         return pool.conjoin(*tests)
 
     def _lower_logical(self, word: str, operands: list[Node]) -> Node:
@@ -154,74 +149,23 @@ class Lowering:
             value = pool.switch(truth, value, operand) if word == "and" else pool.switch(truth, operand, value)
         return value
 
-    def _lower_call(self, function: str, arguments: list[Node], base: Base) -> Node:
-        """Return a call; functions that others express are replaced by these."""
-        pool = self.pool
-        entry = FUNCTIONS[function]
-        first = arguments[0] if arguments else pool.number(0)
-        if entry.replaces_null:
-            return pool.switch(pool.is_null(first), arguments[1], first)
-        if entry.operator:
-            return pool.compute(entry.operator, *arguments)
-        if entry.folds:
-            total = pool.constant(to_constant(entry.empty_value))
-            for argument in arguments:
-                total = pool.compute(entry.folds, total, argument)
-            return total
-        if entry.is_conversion and first.base is Base.BOOLEAN:
-            return pool.switch(first, pool.number(1), pool.number(0))
-        match function:
-            case "float":
-                return first
-            case "int":
-                return pool.build("trunc", (first,))
-            case "abs":
-                return pool.build("max", (first, pool.subtract_from_zero(first)))
-            case "clamp":
-                return pool.build("max", (arguments[1], pool.build("min", (arguments[2], first))))
-            case "round":
-                return pool.round_decimals(first, int(arguments[1].value) if len(arguments) == 2 else 0)
-        return pool.build(function, tuple(arguments), None, base)
-
     def _lower_aggregate(self, aggregate: typed.Aggregate) -> Node:
-        """Return an aggregate; `any`, `all` and `mean` as comparisons or quotients of counts and sums."""
-        pool = self.pool
-        where = self._condition(aggregate.where) if aggregate.where is not None else pool.true
-        operand = self.lower(aggregate.operand) if aggregate.operand is not None else None
-        match aggregate.function, operand:
-            case "any", Node():
-                return pool.order(
-                    pool.number(1), self._count(pool.conjoin(where, pool.truth(operand))), is_strict=False
-                )
-            case "all", Node():
-                failing = pool.conjoin(where, pool.negate(pool.truth(operand)))
-                return pool.order(self._count(failing), pool.number(0), is_strict=False)
-            case "count", _:
-                return self._count(where)
-            case ("sum" | "count_distinct") as function, Node():
-                base = operand.base if function == "sum" else Base.INTEGER
-                return self.make_aggregate(function, where, operand, base)
-            case ("max" | "min") as function, Node():
-                value = self.make_aggregate(function, where, operand, operand.base)
-            case "mean", Node():
-                value = pool.compute("/", self.make_aggregate("sum", where, operand, operand.base), self._count(where))
-            case function, _:
-                return self.make_aggregate(function, where, operand, aggregate.info.ty.base)
-        has_rows = pool.order(pool.number(1), self._count(where), is_strict=False)
-        default = self._literal(aggregate.default.value if aggregate.default is not None else None)
-        return pool.switch(has_rows, value, default)
-
-    def _count(self, where: Node) -> Node:
-        """Return the number of reviews for which a condition holds."""
-        return self.make_aggregate("count", where, None, Base.INTEGER)
-
-    def make_aggregate(self, function: str, where: Node, operand: Node | None, base: Base) -> Node:
-        """Return the node of an aggregate; a subclass may use another value in its place."""
-        return self.pool.aggregate(function, where, operand, base)
+        """Return an aggregate by its definition; one that has no value over no reviews is its default then."""
+        where = self.lower_condition(aggregate.where)
+        lower = self.lower_condition if aggregate.entry.takes == "condition" else self.lower
+        operand = lower(aggregate.operand) if aggregate.operand is not None else self.pool.true
+        if aggregate.entry.definition is not None:
+            value: Node = aggregate.entry.definition(self.terms, where, operand)
+        else:
+            value = self.terms.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
+        if aggregate.entry.empty_value is not None:
+            return value
+        has_rows = self.pool.compare(">=", count_rows(self.terms, where), self.pool.number(1))
+        return self.pool.switch(has_rows, value, self.literal(aggregate.default.value if aggregate.default else None))
 
 
 class FailurePlace(NamedTuple):
-    """An operation that fails if all of `conditions` hold, with a fault of this kind. `node` is the operation."""
+    """An operation that fails only if all of `conditions` hold, with a fault of this kind. `node` is the operation."""
 
     node: Node
     conditions: tuple[Node, ...]
@@ -248,7 +192,7 @@ def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
                 stack.append((operand, path))
                 path = (*path, operand if current.op == "and" else pool.negate(operand))
         elif current.op == "switch":
-            for condition, value in zip(current.args[:-1:2], current.args[1::2], strict=True):
+            for condition, value in pair_arms(current):
                 stack += ((condition, path), (value, (*path, condition)))
                 path = (*path, pool.negate(condition))
             stack.append((current.args[-1], path))
@@ -256,27 +200,23 @@ def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
             stack += ((operand, path) for operand in current.args)
 
 
-def find_aggregates(pool: Pool, node: Node) -> list[Node]:
-    """Return the aggregates in a node, also those in aggregates; operands that are anchors are left out, the node itself not."""
-    return [part for part in walk(node, pool.anchors) if part.op == "aggregate"]
+def may_fail(pool: Pool, node: Node) -> bool:
+    """Return True if a step may fail itself, not only a step that it uses."""
+    own_aggregates = (part for part in walk(node, pool.anchors) if part.op == "aggregate")
+    return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
 
 
 def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the kind and the condition of each fault of an operation itself."""
+    """Yield the kind of each fault of an operation itself, with a condition that holds if the operation fails so."""
     if node.op == "fail":
         yield node.value, pool.true
     elif node.op == "present":
         yield "null", pool.is_null(node.args[0])
-    elif node.op == "**":
-        base, exponent = node.args
-        zero = pool.number(0)
-        is_negative = pool.order(exponent, zero, is_strict=True)
-        yield "division_by_zero", pool.conjoin(pool.equate(base, zero), is_negative)
-        if exponent.base is not Base.INTEGER:
-            yield "domain", pool.order(base, zero, is_strict=True)
     else:
         entry = OPERATORS.get(node.op) or FUNCTIONS.get(node.op)
         for failure in entry.failures if entry is not None else ():
-            if failure.test is not None:
-                place, sign, bound = failure.test
-                yield failure.kind, pool.compare(sign, node.args[place], pool.number(bound))
+            if failure.effect == "raises" and failure.kind != "overflow":
+                place, sign, bound = failure.test or failure.only_if or (0, "==", 0)
+                is_known = failure.test is not None or failure.only_if is not None
+                test = pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true
+                yield failure.kind, test

@@ -2,28 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, trunc
-from typing import Any
+from math import ceil, floor, inf
+from typing import Any, NamedTuple
 
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 
 Constant = Fraction | bool | str | None
 """An exact value: numbers are fractions."""
-ROUNDING: dict[str, Callable[[Fraction], int]] = {"floor": floor, "ceil": ceil, "trunc": trunc}
+End = Fraction | float
+"""An end of an interval: exact, or an infinite float."""
 NO_FIELDS: frozenset[Symbol] = frozenset()
+
+
+class Interval(NamedTuple):
+    """The numbers between `low` and `high`, and these ends unless they are open."""
+
+    low: End
+    high: End
+    is_low_open: bool = False
+    is_high_open: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no number is in the interval."""
+        return self.low > self.high or (self.low == self.high and (self.is_low_open or self.is_high_open))
+
+    @property
+    def is_finite(self) -> bool:
+        """True if both ends are numbers."""
+        return isinstance(self.low, Fraction) and isinstance(self.high, Fraction)
+
+    @property
+    def nonzero(self) -> bool:
+        """True if 0 is not in the interval."""
+        return not self.contains(Fraction(0))
+
+    @property
+    def size(self) -> End:
+        """The largest distance of a number of the interval from 0."""
+        return max(self.high, -self.low)
+
+    def contains(self, value: Fraction) -> bool:
+        """Return True if a number is in the interval."""
+        return Interval(value, value).meet_or_none(self) is not None
+
+    def meet_or_none(self, other: Interval) -> Interval | None:
+        """Return the numbers in both intervals; None if there are none."""
+        low, is_low_open = max((self.low, self.is_low_open), (other.low, other.is_low_open))
+        high, is_high_closed = min((self.high, not self.is_high_open), (other.high, not other.is_high_open))
+        both = Interval(low, high, is_low_open, not is_high_closed)
+        return None if both.is_empty else both
+
+    def meet(self, other: Interval) -> Interval:
+        """Return the numbers in both intervals; this interval if there are none, since the place is never reached."""
+        return self.meet_or_none(other) or self
+
+    def is_below(self, other: Interval, *, is_strict: bool) -> bool:
+        """Return True if each number is at most, or if `is_strict` below, each number of the other interval."""
+        is_apart = not is_strict or self.is_high_open or other.is_low_open
+        return self.high < other.low or (self.high == other.low and is_apart)
+
+    def close(self, per_unit: int) -> Interval:
+        """Return the interval with its ends moved inward to whole numbers, or to halves if 2 numbers are in a range of 1."""
+        low, high = self.low, self.high
+        if isinstance(low, Fraction):
+            low = Fraction(floor(low * per_unit) + 1 if self.is_low_open else ceil(low * per_unit), per_unit)
+        if isinstance(high, Fraction):
+            high = Fraction(ceil(high * per_unit) - 1 if self.is_high_open else floor(high * per_unit), per_unit)
+        return Interval(low, high)
+
+
+ANY = Interval(-inf, inf)
+COUNT = Interval(Fraction(0), Fraction(2**63))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of the values of a field: the numbers in an interval, or the strings other than `excluded`."""
+
+    symbol: Symbol
+    interval: Interval = ANY
+    excluded: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     """An expression of a pool; equal expressions are the same object.
 
-    `value` is a constant, the symbol of an input, the segment of a field, or what else the operation needs. `base` is INTEGER if
-    the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is the same for
-    all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
+    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate or failure. `base` is
+    INTEGER if the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is
+    the same for all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
     """
 
     number: int
@@ -45,45 +117,16 @@ class Node:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
 
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of a number or of a segment of numbers; None for any other node."""
+        if self.op == "const" and isinstance(self.value, Fraction):
+            return Interval(self.value, self.value)
+        return self.value.interval if self.op == "segment" and self.is_numeric else None
+
     def holds(self, value: Constant) -> bool:
         """Return True if the node is the constant `value`; 1 is not true."""
         return self.op == "const" and type(self.value) is type(value) and self.value == value
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of the values of a field: the numbers from `low` to `high`, or the strings other than `excluded`."""
-
-    symbol: Symbol
-    low: Fraction = Fraction(0)
-    high: Fraction = Fraction(0)
-    is_low_open: bool = False
-    is_high_open: bool = False
-    excluded: frozenset[str] = frozenset()
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no number is in the segment."""
-        return self.low > self.high or (self.low == self.high and (self.is_low_open or self.is_high_open))
-
-    def may_equal(self, value: Constant) -> bool:
-        """Return True if a value of the segment may be `value`."""
-        if isinstance(value, Fraction):
-            is_below = value < self.low or (value == self.low and self.is_low_open)
-            return not (is_below or value > self.high or (value == self.high and self.is_high_open))
-        return value not in self.excluded
-
-    def is_below(self, limit: Fraction, *, is_strict: bool) -> bool | None:
-        """Return whether each number of the segment is at most `limit`, or below it if `is_strict`; None if only some are."""
-        if self.high < limit or (self.high == limit and (self.is_high_open or not is_strict)):
-            return True
-        if self.low > limit or (self.low == limit and (self.is_low_open or is_strict)):
-            return False
-        return None
-
-    def mirror(self) -> Segment:
-        """Return the segment of the numbers with the opposite sign."""
-        return Segment(self.symbol, -self.high, -self.low, self.is_high_open, self.is_low_open)
 
 
 def to_constant(value: Value) -> Constant:
@@ -96,6 +139,11 @@ def to_constant(value: Value) -> Constant:
 def to_fraction(value: int | float) -> Fraction:
     """Return a number exactly as it is written: the float 0.1 is one tenth."""
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
+    """Return the conditions of a switch, each with its value; the value if none holds is left out."""
+    return list(zip(switch.args[:-1:2], switch.args[1::2], strict=True))
 
 
 def walk(node: Node, stops: Iterable[Node] = ()) -> Iterator[Node]:

@@ -1,7 +1,8 @@
 """Build expressions over exact numbers as nodes of a pool, in which equal expressions are one object.
 
 A node is simplified when it is built, in ways that change no value: constants are computed, comparisons of whole numbers use `<=`
-only, and the operands of commutative operations are sorted unless one of them may fail.
+only, and the operands of commutative operations are sorted unless one of them may fail. Operations with a definition in their
+table become that.
 """
 
 from __future__ import annotations
@@ -11,30 +12,34 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from formulaseed.language.functions import FUNCTIONS
+from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import NEGATED, OPERATORS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import NO_FIELDS, ROUNDING, Constant, Node, Segment
+from formulaseed.proofs.intervals import Bounds
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Node, Segment
+from formulaseed.proofs.world import Domain
 
-_MAX_EXPONENT = 64
-_WHOLE_RESULTS = ("//", "%", "+", "-", "*", "max", "min")
-"""Operations whose result is a whole number if all operands are."""
+_MAX_PRODUCT = 8
+"""The largest exponent of a power that becomes a product."""
+_MAX_TABLE = 64
+"""The largest exponent of a power of a constant."""
 
 
 class Pool:
-    """The nodes of one or several programs. `anchors` are nodes that are values of steps, in the order of evaluation."""
+    """The nodes of one or several programs, with their `bounds`. `anchors` are values of steps, in the order of evaluation."""
 
-    def __init__(self) -> None:
+    def __init__(self, domain: Domain) -> None:
         self._nodes: dict[tuple[Any, ...], Node] = {}
+        self.domain = domain
+        self.bounds = Bounds(domain)
         self.anchors: dict[Node, None] = {}
         self.true = self.constant(True)
         self.false = self.constant(False)
         self._builders: dict[str, Callable[..., Node]] = {
             "and": self.conjoin, "or": self.disjoin, "not": self.negate, "switch": self.switch, "eq": self.equate,
             "lt": lambda a, b: self.order(a, b, is_strict=True), "le": lambda a, b: self.order(a, b, is_strict=False),
-            "is_null": self.is_null, "present": self.present, "contains": self.contains, "max": self.extreme("max"),
-            "min": self.extreme("min"),
+            "is_null": self.is_null, "present": self.present, "contains": self.contains,
         }  # fmt: skip
 
     def _intern(
@@ -59,6 +64,12 @@ class Pool:
             self._nodes[key] = node
         return node
 
+    def _intern_condition(self, op: str, *args: Node) -> Node:
+        """Return the node of a condition."""
+        return self._intern(op, args, None, Base.BOOLEAN)
+
+    # --- leaves
+
     def constant(self, value: Constant) -> Node:
         """Return a constant. A number without decimals is a whole number, whatever its type in the seed."""
         base = Base.NULL
@@ -79,108 +90,144 @@ class Pool:
         fields = frozenset({symbol}) if symbol.is_per_review else NO_FIELDS
         return self._intern("input", (), symbol, base, nullable=nullable, fields=fields)
 
+    def field(self, symbol: Symbol) -> Node:
+        """Return the value of a field or parameter of the domain."""
+        known = self.domain.fields[symbol]
+        return self.input(symbol, known.exact_base, nullable=known.nullable)
+
     def segment(self, segment: Segment, base: Base) -> Node:
-        """Return the value of a field of which only its segment is known."""
+        """Return the value of a field or step of which only its segment is known; a constant if that is one number."""
+        low, high = segment.interval[:2]
+        if low == high:
+            return self.number(Fraction(low))
         return self._intern("segment", (), segment, base, fields=frozenset({segment.symbol}))
 
     def failure(self, kind: str, base: Base) -> Node:
         """Return an expression that always fails with a fault of this kind."""
         return self._intern("fail", (), kind, base, fails=True)
 
-    def build(self, op: str, args: tuple[Node, ...], value: Any = None, base: Base = Base.NUMBER) -> Node:
+    def build(self, op: str, args: tuple[Node, ...], value: Any, base: Base) -> Node:
         """Return the operation of these operands, simplified. `base` is used for operations that do not determine theirs."""
-        builder = self._builders.get(op)
-        if builder is not None:
-            return builder(*args)
-        if op in ROUNDING:
-            return self.round_to_whole(op, *args)
+        if op in self._builders:
+            return self._builders[op](*args)
         if op in OPERATORS:
             return self.compute(op, *args)
-        if op == "round":
-            return self.round_decimals(args[0], value)
-        return self._intern(op, args, value, base, fails=op in FUNCTIONS and bool(FUNCTIONS[op].failures))
+        return self.call(op, *args, base=base) if op in FUNCTIONS else self._intern(op, args, value, base)
 
-    def compute(self, op: str, left: Node, right: Node) -> Node:
+    # --- numbers
+
+    def compute(self, operator: str, left: Node, right: Node) -> Node:
         """Return an arithmetic operation of two numbers."""
+        entry = OPERATORS[operator]
         if left.holds(None) or right.holds(None):
             return self.failure("null", Base.NUMBER)
-        if left.is_constant and right.is_constant:
-            result = _fold(op, left.value, right.value)
-            if result is not None:
-                return self.number(result)
-        unchanged = self._find_unchanged(op, left, right)
+        if entry.definition is not None:
+            return entry.definition(self, left, right)  # type: ignore[no-any-return]  # a term is a node
+        if operator == "**":
+            return self._raise(left, right)
+        is_total = not entry.is_partial or (right.is_constant and right.value != 0)
+        if left.is_constant and right.is_constant and is_total:
+            return self.number(Fraction(entry.apply(left.value, right.value)))
+        unchanged = self._find_unchanged(operator, left, right)
         if unchanged is not None:
             return unchanged
-        if op in "+*" and right.number < left.number:  # floats commute, too
+        if operator in "+*" and right.number < left.number:  # floats commute, too
             left, right = right, left
-        is_total = op in "+-*" or (op in ("/", "//", "%") and right.is_constant and right.value != 0)
-        return self._intern(op, (left, right), None, _base_of(op, left, right), fails=not is_total)
+        is_whole = operator != "/" and left.base is right.base is Base.INTEGER
+        base = Base.INTEGER if is_whole else Base.NUMBER
+        return self._intern(operator, (left, right), None, base, fails=not is_total)
 
     def _find_unchanged(self, op: str, left: Node, right: Node) -> Node | None:
         """Return the operand that is the result, such as x of x + 0, x * 1 and 0 of 0 * x; None if neither is."""
         neutral = Fraction(0) if op in "+-" else Fraction(1)
-        if op in ("+", "-", "*", "/", "**") and right.holds(neutral):
+        if right.holds(neutral):
             return left
         if op in "+*" and left.holds(neutral):
             return right
+        if op == "-" and left.holds(Fraction(0)) and right.op == "-" and right.args[0] is left:
+            return right.args[1]
         is_zero = op == "*" and not (left.may_fail or right.may_fail)
         return next((operand for operand in (left, right) if is_zero and operand.holds(Fraction(0))), None)
 
-    def subtract_from_zero(self, operand: Node) -> Node:
-        """Return a number with the opposite sign."""
-        return self.compute("-", self.number(0), operand)
+    def _raise(self, base: Node, exponent: Node) -> Node:
+        """Return a power: a product for a small constant exponent, a table for a constant base and few exponents."""
+        if exponent.is_constant and exponent.value.denominator == 1 and 0 <= exponent.value <= _MAX_PRODUCT:
+            if exponent.value < 2:
+                return base if exponent.value else self.number(1)
+            half = self._raise(base, self.number(exponent.value // 2))
+            return self.compute("*", self.compute("*", half, half), self._raise(base, self.number(exponent.value % 2)))
+        power = self._intern("**", (base, exponent), None, Base.NUMBER, fails=True)
+        if not (base.is_constant and base.value > 0 and exponent.base is Base.INTEGER):
+            return power
+        low, high = self.bounds.bound(exponent)[:2]
+        if low >= -_MAX_TABLE and high <= _MAX_TABLE:
+            whole = range(int(low), int(high))
+            arms = [node for n in whole for node in (self.equate(exponent, self.number(n)), self.number(base.value**n))]
+            return self.switch(*arms, self.number(base.value ** int(high)))
+        power = self.call("max", power, self.number(0))
+        if base.value <= 1 and low >= 0:
+            power = self.call("min", power, self.number(1))
+        return power
 
-    def round_to_whole(self, op: str, operand: Node) -> Node:
-        """Return a number rounded to a whole one by `floor`, `ceil` or `trunc`."""
-        if operand.base is Base.INTEGER:
+    def call(self, function: str, *operands: Node, base: Base = Base.NUMBER) -> Node:
+        """Return a call; `base` is that of its value if proofs do not know the function."""
+        entry = FUNCTIONS[function]
+        if entry.definition is not None:
+            return entry.definition(self, *operands)  # type: ignore[no-any-return]  # a term is a node
+        if any(operand.holds(None) for operand in operands):
+            return self.failure("null", base)
+        if entry.is_extreme:
+            return self._select(entry, operands)
+        if entry.rounds:
+            return self._round(entry, *operands)
+        return self._intern(function, operands, None, base, fails=bool(entry.failures))
+
+    def _select(self, entry: Function, operands: Iterable[Node]) -> Node:
+        """Return the extreme of the operands, of which constants are joined."""
+        varying = list(dict.fromkeys(operand for operand in operands if not operand.is_constant))
+        constants = [operand.value for operand in operands if operand.is_constant]
+        if constants:
+            varying.append(self.number(entry.apply(*constants) if len(constants) > 1 else constants[0]))
+        if len(varying) == 1:
+            return varying[0]
+        if not any(operand.may_fail for operand in varying):
+            varying.sort(key=lambda operand: operand.number)
+        is_whole = all(operand.base is Base.INTEGER for operand in varying)
+        return self._intern(entry.name, tuple(varying), None, Base.INTEGER if is_whole else Base.NUMBER)
+
+    def _round(self, entry: Function, operand: Node, *digits: Node) -> Node:
+        """Return a number rounded to a whole one, or to a constant number of decimal places."""
+        places = int(digits[0].value) if digits else 0
+        if operand.base is Base.INTEGER and places >= 0:
             return operand
-        if operand.is_constant and operand.value is not None:
-            return self.number(ROUNDING[op](operand.value))
-        return self._intern(op, (operand,), None, Base.INTEGER)
+        if operand.is_constant:
+            return self.number(entry.apply(operand.value, *(places for _ in digits)))
+        return self._intern(entry.name, (operand, *digits), None, Base.INTEGER if places <= 0 else Base.NUMBER)
 
-    def round_decimals(self, operand: Node, digits: int) -> Node:
-        """Return a number rounded to `digits` decimal places, halves to even."""
-        if operand.base is Base.INTEGER and digits >= 0:
-            return operand
-        if operand.is_constant and operand.value is not None:
-            return self.number(round(operand.value, digits))
-        return self._intern("round", (operand,), digits, Base.INTEGER if digits <= 0 else Base.NUMBER)
+    def total(self, where: Node, operand: Node) -> Node:
+        """Return the sum of an operand over the reviews for which `where` is true."""
+        is_nothing = where.holds(False) or operand.holds(Fraction(0))
+        return self.number(0) if is_nothing else self._intern("aggregate", (where, operand), "total", operand.base)
 
-    def extreme(self, op: str) -> Callable[..., Node]:
-        """Return a builder of `max` or `min` of several numbers."""
-        choose = max if op == "max" else min
+    def count(self, where: Node) -> Node:
+        """Return the number of reviews for which `where` is true."""
+        return self.total(where, self.number(1))
 
-        def build(*operands: Node) -> Node:
-            """Return the extreme of the operands, of which constants are joined."""
-            if any(operand.holds(None) for operand in operands):
-                return self.failure("null", Base.NUMBER)
-            varying = list(dict.fromkeys(operand for operand in operands if not operand.is_constant))
-            constants = [operand.value for operand in operands if operand.is_constant]
-            if constants:
-                varying.append(self.number(choose(constants)))
-            if len(varying) == 1:
-                return varying[0]
-            if not any(operand.may_fail for operand in varying):
-                varying.sort(key=lambda operand: operand.number)
-            is_whole = all(operand.base is Base.INTEGER for operand in varying)
-            return self._intern(op, tuple(varying), None, Base.INTEGER if is_whole else Base.NUMBER)
+    def highest(self, where: Node, operand: Node) -> Node:
+        """Return the largest value of an operand over the reviews for which `where` is true; over none, any number."""
+        return self._intern("aggregate", (where, operand), "highest", operand.base)
 
-        return build
+    def unknown_aggregate(self, name: str, where: Node, operand: Node, base: Base = Base.NUMBER) -> Node:
+        """Return the value of an aggregate of which nothing is known but its name and its operands."""
+        return self._intern("aggregate", (where, operand), name, base)
 
-    def aggregate(self, function: str, where: Node, operand: Node | None, base: Base) -> Node:
-        """Return an aggregate over the reviews for which `where` is true; over none, that of `max` and `min` is any number."""
-        args = (where,) if operand is None else (where, operand)
-        if where.holds(False) and function not in ("max", "min"):
-            return self.number(0)
-        return self._intern("aggregate", args, function, base)
+    # --- conditions
 
     def is_null(self, operand: Node) -> Node:
         """Return the condition that a value is null."""
         if operand.is_constant:
             return self.constant(operand.value is None)
-        if not operand.nullable:
-            return self.false
-        return self._intern("is_null", (operand,), None, Base.BOOLEAN)
+        return self._intern_condition("is_null", operand) if operand.nullable else self.false
 
     def present(self, operand: Node) -> Node:
         """Return a value, whose evaluation fails if it is null."""
@@ -197,11 +244,9 @@ class Pool:
         match condition.op:
             case "not":
                 return condition.args[0]
-            case "lt":
-                return self.order(condition.args[1], condition.args[0], is_strict=False)
-            case "le":
-                return self.order(condition.args[1], condition.args[0], is_strict=True)
-        return self._intern("not", (condition,), None, Base.BOOLEAN)
+            case "lt" | "le":
+                return self.order(condition.args[1], condition.args[0], is_strict=condition.op == "le")
+        return self._intern_condition("not", condition)
 
     def conjoin(self, *conditions: Node) -> Node:
         """Return the condition that all conditions hold; those after the first false one are not evaluated."""
@@ -219,19 +264,15 @@ class Pool:
             parts.update(dict.fromkeys(condition.args if is_inlined else (condition,)))
         parts.pop(neutral, None)
         operands = list(parts)
-        may_fail = any(operand.may_fail for operand in operands)
         if absorbing in parts:
             operands = operands[: operands.index(absorbing) + 1]
-            may_fail = any(operand.may_fail for operand in operands)
-            if not may_fail:
-                return absorbing
-        if not may_fail:
-            if any(operand.op == "not" and operand.args[0] in parts for operand in operands):
+        if not any(operand.may_fail for operand in operands):
+            if absorbing in parts or any(part.op == "not" and part.args[0] in parts for part in operands):
                 return absorbing
             operands.sort(key=lambda operand: operand.number)
         if len(operands) < 2:
             return operands[0] if operands else neutral
-        return self._intern(op, tuple(operands), None, Base.BOOLEAN)
+        return self._intern_condition(op, *operands)
 
     def truth(self, operand: Node) -> Node:
         """Return the condition that a value counts as true: it is not null, 0, "" or false."""
@@ -248,26 +289,17 @@ class Pool:
         if left is right and not left.may_fail:
             return self.true
         for node, other in ((left, right), (right, left)):
-            if node.is_constant and (node.value is None or (node.base is Base.BOOLEAN and not other.nullable)):
-                return self._equate_constant(other, node.value)
+            if node.holds(None):
+                return self.is_null(other)
+            if node.base is Base.BOOLEAN and node.is_constant and not other.nullable:
+                return other if node.value else self.negate(other)
         if left.nullable or right.nullable:
-            return self._equate_nullable(left, right)
-        if not (_may_be(left, right) and _may_be(right, left)):
+            nulls = self.is_null(left), self.is_null(right)
+            values = self.equate(self.present(left), self.present(right))
+            return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
+        if _is_apart(left, right) or _is_apart(right, left):
             return self.false
-        operands = sorted((left, right), key=lambda operand: operand.number)
-        return self._intern("eq", tuple(operands), None, Base.BOOLEAN)
-
-    def _equate_constant(self, node: Node, value: bool | None) -> Node:
-        """Return the condition that a node is null, or a condition is true or false."""
-        if value is None:
-            return self.is_null(node)
-        return node if value else self.negate(node)
-
-    def _equate_nullable(self, left: Node, right: Node) -> Node:
-        """Return the condition that both values are null, or neither is and they are equal."""
-        nulls = self.is_null(left), self.is_null(right)
-        values = self.equate(self.present(left), self.present(right))
-        return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
+        return self._intern_condition("eq", *sorted((left, right), key=lambda operand: operand.number))
 
     def order(self, left: Node, right: Node, *, is_strict: bool) -> Node:
         """Return the condition that `left` is at most `right`, or below it if `is_strict`."""
@@ -275,14 +307,16 @@ class Pool:
             return self.failure("null", Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        answer = _decide_order(left, right, is_strict=is_strict)
-        if answer is not None:
-            return self.constant(answer)
+        low, high = left.interval, right.interval
+        if low is not None and high is not None:
+            for first, second, answer in ((low, high, True), (high, low, False)):
+                if first.is_below(second, is_strict=is_strict is answer):
+                    return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:
             right, is_strict = self.number(ceil(right.value) - 1 if is_strict else floor(right.value)), False
         elif right.base is Base.INTEGER and left.is_constant:
             left, is_strict = self.number(floor(left.value) + 1 if is_strict else ceil(left.value)), False
-        return self._intern("lt" if is_strict else "le", (left, right), None, Base.BOOLEAN)
+        return self._intern_condition("lt" if is_strict else "le", left, right)
 
     def compare(self, sign: str, left: Node, right: Node) -> Node:
         """Return the comparison of two values by an operator of the language, an equality or an order."""
@@ -303,9 +337,15 @@ class Pool:
             return self.true
         if text.is_constant and part.is_constant:
             return self.constant(part.value in text.value)
-        if text.op == "switch" and all(value.is_constant for value in text.args[1::2] + text.args[-1:]):
-            return self.switch(*_map_values(text.args, lambda value: self.contains(value, part)))
-        return self._intern("contains", (text, part), None, Base.BOOLEAN)
+        if text.op == "switch" and all(value.is_constant for value in (*text.args[1::2], text.args[-1])):
+            last = len(text.args) - 1
+            args = [
+                self.contains(arg, part) if place % 2 or place == last else arg for place, arg in enumerate(text.args)
+            ]
+            return self.switch(*args)
+        return self._intern_condition("contains", text, part)
+
+    # --- choices
 
     def _list_arms(self, args: tuple[Node, ...]) -> tuple[list[Node], Node]:
         """Return the arguments of a switch without arms that are never chosen or change nothing, and its last value."""
@@ -348,46 +388,11 @@ class Pool:
         return memo[node]
 
 
-def _map_values(args: tuple[Node, ...], change: Callable[[Node], Node]) -> list[Node]:
-    """Return the arguments of a switch with `change` applied to its values."""
-    last = len(args) - 1
-    return [change(arg) if place % 2 == 1 or place == last else arg for place, arg in enumerate(args)]
-
-
-def _base_of(op: str, left: Node, right: Node) -> Base:
-    """Return INTEGER if the result of an operation is always a whole number, else NUMBER."""
-    is_whole = op in _WHOLE_RESULTS or (op == "**" and right.is_constant and right.value >= 0)
-    return Base.INTEGER if is_whole and left.base is right.base is Base.INTEGER else Base.NUMBER
-
-
-def _may_be(node: Node, other: Node) -> bool:
-    """Return False if the node is never equal to the other one, which is a constant; True if it may be."""
-    if not other.is_constant:
-        return True
-    if node.op == "segment":
-        return bool(node.value.may_equal(other.value))
-    return not (node.base is Base.INTEGER and other.base is Base.NUMBER)
-
-
-def _decide_order(left: Node, right: Node, *, is_strict: bool) -> bool | None:
-    """Return whether a constant or segment is at most, or below, a constant or segment; None if it depends."""
-    if left.is_constant and right.is_constant:
-        return bool(left.value < right.value if is_strict else left.value <= right.value)
-    answer: bool | None = None
-    if left.op == "segment" and right.is_constant:
-        answer = left.value.is_below(right.value, is_strict=is_strict)
-    if right.op == "segment" and left.is_constant:
-        answer = right.value.mirror().is_below(-left.value, is_strict=is_strict)
-    return answer
-
-
-def _fold(op: str, left: Fraction, right: Fraction) -> Fraction | None:
-    """Return the exact result of an operation of two constants; None if it has none or is too large to compute."""
-    if op == "**":
-        if right.denominator != 1 or abs(right) > _MAX_EXPONENT or (left == 0 and right < 0):
-            return None
-        power = left ** int(right)
-        return power if isinstance(power, Fraction) else Fraction(power)
-    if op in ("/", "//", "%") and right == 0:
-        return None
-    return Fraction(OPERATORS[op].apply(left, right))
+def _is_apart(node: Node, other: Node) -> bool:
+    """Return True if a value is certain to be another one than a second value."""
+    low, high = node.interval, other.interval
+    if low is not None and high is not None:
+        return low.is_below(high, is_strict=True)
+    if node.op == "segment" and other.is_constant:
+        return other.value in node.value.excluded
+    return node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, prepare_evaluation
-from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.definitions import Terms
+from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.cells import Cell
+from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.claims import PropertyClaim
-from formulaseed.proofs.encoding import Encoder, Formula
-from formulaseed.proofs.goals import Study
-from formulaseed.proofs.intervals import Interval
+from formulaseed.proofs.encoding import Encoder
+from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.lowering import Lowering
-from formulaseed.proofs.nodes import Node, to_fraction
+from formulaseed.proofs.nodes import Interval, Node, to_fraction
+from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.prover import Goal, at_most
-from formulaseed.proofs.search import Candidate, Witness, shrink
+from formulaseed.proofs.runner import Candidate
 
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
 _WORDS = {"increasing": "in", "decreasing": "in", "never_lowers": "by", "never_raises": "by"}
@@ -35,11 +36,15 @@ _TOLERANCE = 1e-9
 
 
 class Property(NamedTuple):
-    """A claim: the number `step` moves in a `direction` as the step `cause` grows, or with a review of the filter `cause`."""
+    """A claim: the number `step` moves in a `direction` as the step `cause` grows, or with a review that meets `kind`.
+
+    `kind` is None unless a review is added; `cause` then describes the reviews.
+    """
 
     direction: str
     step: str
     cause: str
+    kind: Expr | None = None
 
     @property
     def text(self) -> str:
@@ -51,34 +56,31 @@ class Property(NamedTuple):
         """1 if the number must not fall, -1 if it must not rise."""
         return 1 if self.direction in ("increasing", "never_lowers") else -1
 
-    @property
-    def adds_review(self) -> bool:
-        """True if the change is another review, not a larger step."""
-        return _WORDS[self.direction] == "by"
-
 
 def parse_property(text: str, program: nodes.Program) -> Property:
     """Return the property that a text states. Raises `DataError` if it has another form or names no step that fits."""
     words = text.split()
     if len(words) != 4 or words[0] not in _WORDS or words[2] != _WORDS[words[0]]:
         raise DataError(f"a property is {_FORMS}, not {text!r:.80}")
-    steps = {step.name: step for step in program.steps}
-    numbers = [name for name, step in steps.items() if step.ty.is_numeric]
-    filters = [name for name, step in steps.items() if isinstance(step.operation, nodes.Filter)]
-    for name, known, noun in (
-        (words[1], numbers, "numeric steps"),
-        (words[3], *((filters, "filters") if words[2] == "by" else (numbers, "numeric steps"))),
-    ):
-        if name not in known:
-            raise DataError(f"`{name}` is none of the {noun}; {did_you_mean(name, known, noun=noun)}")
-    return Property(words[0], words[1], words[3])
+    direction, step, word, cause = words
+    numbers = [known.name for known in program.steps if known.ty.is_numeric]
+    kinds = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+    _check_name(step, numbers, "numeric steps")
+    _check_name(cause, *((numbers, "numeric steps") if word == "in" else ([*kinds], "filters")))
+    return Property(direction, step, cause, kinds[cause] if word == "by" else None)
+
+
+def _check_name(name: str, known: list[str], noun: str) -> None:
+    """Raise `DataError` unless a name is one of the known ones."""
+    if name not in known:
+        raise DataError(f"`{name}` is none of the {noun}; {did_you_mean(name, known, noun=noun)}")
 
 
 @dataclass
 class PropertyProver:
     """A prover of the properties of one seed."""
 
-    study: Study
+    study: SeedStudy
 
     def decide(self, claim: Property) -> PropertyClaim:
         """Return whether a property holds: refuted by a restaurant, or proved, or unknown."""
@@ -93,8 +95,12 @@ class PropertyProver:
     def _prove(self, claim: Property) -> bool:
         """Return True if it is proved that the number does not move the wrong way."""
         study = self.study
-        changed = _GrownReviews(study) if claim.adds_review else Lowering(study.pool, study.program, study.domain)
-        link = self._link_review(claim, changed) if isinstance(changed, _GrownReviews) else None
+        changed = Lowering(study.pool, study.program, study.domain)
+        link: Goal | None = None
+        if claim.kind is not None:
+            grown = _GrownTerms(study.pool)
+            changed.terms = cast(Terms, grown)
+            link = self._link_review(claim.kind, grown.nodes)
         remembered = len(study.prover.lemmas)
         try:
             return self._compare_steps(claim, changed, link)
@@ -106,7 +112,8 @@ class PropertyProver:
         study = self.study
         for step in study.program.steps:
             node = changed.lower_step(step)
-            if step.name == claim.cause and not claim.adds_review:
+            is_cause = step.name == claim.cause and claim.kind is None
+            if is_cause:
                 node = self._raise(step, changed)
             if isinstance(step.operation, nodes.Filter):
                 continue
@@ -115,9 +122,8 @@ class PropertyProver:
                 return before is node or self._is_ordered(before, node, claim.sign, link)
             if before is node or not node.is_numeric or node.nullable:
                 continue
-            for sign in (1, -1):
-                low, high = (before, node) if sign == 1 else (node, before)
-                if step.name == claim.cause or self._is_ordered(before, node, sign, link):
+            for sign, low, high in ((1, before, node), (-1, node, before)):
+                if is_cause or self._is_ordered(before, node, sign, link):
                     study.prover.lemmas.append(((low, high), at_most(low, high)))
                     break
         return False
@@ -138,29 +144,28 @@ class PropertyProver:
         study = self.study
         node = study.pool.input(Symbol(SymbolKind.STEP, f"{step.name} raised"), step.ty.base, nullable=False)
         if step.range is not None:
-            study.prover.bounds.tighten(node, Interval(to_fraction(step.range.low), to_fraction(step.range.high)))
-            high = to_fraction(step.range.high)
-            study.prover.lemmas.append(((node,), lambda encoder: encoder.term(node) <= encoder.real(high)))
+            interval = Interval(to_fraction(step.range.low), to_fraction(step.range.high))
+            study.pool.bounds.tighten(node, interval)
+            study.prover.lemmas.append(((node,), lambda e: e.all_of(e.limit(e.term(node), interval))))
         changed.steps[step.name] = node
         return node
 
-    def _link_review(self, claim: Property, changed: _GrownReviews) -> Goal:
-        """Return the condition that the aggregates after the change are those with one more review of the claim's kind."""
-        kind = self.study.count_kind(claim.cause)
+    def _link_review(self, kind: Expr, grown: Mapping[Node, Node]) -> Goal:
+        """Return the condition that the aggregates after the change are those with one more review of a kind."""
+        count = self.study.count_kind(self.study.lowering.lower_condition(kind))
 
         def link(encoder: Encoder) -> Formula:
             """Return the condition: of each component, the review is in one of the cells that the kind allows."""
             parts: list[Formula] = []
-            for component in encoder.cells.components or ():
-                known = [node for node in component.aggregates if node in changed.grown]
-                cells = [
-                    cell
-                    for cell in component.cells
-                    if kind not in cell.residuals or not cell.residuals[kind][0].holds(False)
+            for component in encoder.components or ():
+                known = [node for node in component.aggregates if node in grown]
+                cells = component.cells
+                if count in component.aggregates:
+                    cells = tuple(cell for cell, _ in component.list_parts(count))
+                choices = [
+                    encoder.all_of(encoder.add_review(cell, a, encoder.term(a), encoder.term(grown[a])) for a in known)
+                    for cell in cells
                 ]
-                choices = (
-                    encoder.all_of(_add_review(encoder, cell, node, changed.grown) for node in known) for cell in cells
-                )
                 parts.append(encoder.any_of(choices))
             return encoder.all_of(parts)
 
@@ -170,132 +175,111 @@ class PropertyProver:
 
     def _refute(self, claim: Property) -> PropertyClaim | None:
         """Return a refuted claim with a restaurant that moves the wrong way; None if no sample does."""
-        trials = self.study.samples[:_MAX_TRIALS]
-        for candidate, outcome in trials:
-            if outcome.failure is not None:
+        for candidate, amount in self._list_trials(claim):
+
+            def is_wrong(smaller: Candidate, amount: int = amount) -> bool:
+                """Return True if the number moves the wrong way, by more than rounding."""
+                pair = self._move(claim, smaller, amount)
+                return pair is not None and (pair[1] - pair[0]) * claim.sign < -_TOLERANCE * max(1, abs(pair[0]))
+
+            smallest = self.study.trials.shrink(candidate, is_wrong)
+            pair = self._move(claim, smallest, amount) if smallest is not None else None
+            if smallest is None or pair is None:
                 continue
-            for change in self._list_changes(claim, candidate):
-                if self._moves_wrong(claim, candidate, change):
-                    return self._show(claim, candidate, change)
+            witnesses = self.study.trials.confirm(_leave_out(smallest) if claim.kind is not None else smallest)
+            added = self.study.trials.confirm(smallest)
+            if witnesses and added:
+                change = {"amount": amount} if claim.kind is None else {"added": added[0]}
+                return PropertyClaim(claim.text, "refuted", witnesses[0], *pair, **change)
+            return None
         return None
 
-    def _list_changes(self, claim: Property, candidate: Candidate) -> Iterator[int | Candidate]:
-        """Yield amounts by which a step grows, or candidates with one more review of the kind."""
-        if not claim.adds_review:
-            yield from _AMOUNTS
-            return
-        for _ in range(_DRAWS):
-            grown = replace(candidate, rows=(self.study.sampler.draw_row(), *candidate.rows))
-            if self._is_of_kind(claim.cause, grown):
-                yield grown
-                return
+    def _list_trials(self, claim: Property) -> Iterator[tuple[Candidate, int]]:
+        """Yield restaurants with an amount by which a step grows, or with 0 and one more review of the kind, the first one."""
+        for candidate in self.study.trials.candidates[:_MAX_TRIALS]:
+            if claim.kind is None:
+                yield from ((candidate, amount) for amount in _AMOUNTS)
+                continue
+            rows = (self.study.trials.draw_row() for _ in range(_DRAWS))
+            grown = (replace(candidate, rows=(row, *candidate.rows)) for row in rows)
+            first = next((more for more in grown if self._is_of_kind(claim.kind, more)), None)
+            if first is not None:
+                yield first, 0
 
-    def _is_of_kind(self, name: str, candidate: Candidate) -> bool:
-        """Return True if the first review of a candidate meets a filter; False also if the filter fails for it."""
-        rows, context, parameters = self.study.runner.write_inputs(candidate)
-        evaluation = prepare_evaluation(self.study.program, rows[:1], context, parameters)
+    def _is_of_kind(self, kind: Expr, candidate: Candidate) -> bool:
+        """Return True if the first review of a candidate meets a condition; False also if the condition fails for it."""
+        [runner] = self.study.trials.runners
+        inputs = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
+        evaluation = prepare_evaluation(self.study.program, *inputs)
         for step in self.study.program.steps:
             if isinstance(step.operation, nodes.Filter):
                 evaluation.filters[step.name] = step.operation.condition
         try:
-            return bool(evaluation.evaluate(evaluation.filters[name], evaluation.rows[0]))
-        except Exception:  # a filter that needs the value of a step
+            return bool(evaluation.evaluate(kind, evaluation.rows[0]))
+        except Exception:  # a condition that needs the value of a step
             return False
 
-    def _moves_wrong(self, claim: Property, candidate: Candidate, change: int | Candidate) -> bool:
-        """Return True if the number moves the wrong way, by more than rounding."""
-        pair = self._values(claim, candidate, change)
-        if pair is None:
-            return False
-        before, after = pair
-        return (after - before) * claim.sign < -_TOLERANCE * max(1, abs(before))
-
-    def _values(self, claim: Property, candidate: Candidate, change: int | Candidate) -> tuple[float, float] | None:
-        """Return the number before and after a change; None if a step fails or it is no number."""
-        study = self.study
-        before = study.runner.run(candidate)
-        if before is None or before.failure is not None:
-            return None
-        after: Mapping[str, Value]
-        if isinstance(change, Candidate):
-            outcome = study.runner.run(change)
-            after = outcome.values if outcome is not None else {}
-        else:
-            step = next(step for step in study.program.steps if step.name == claim.cause)
-            value = before.values[claim.cause]
-            if not isinstance(value, int | float) or (step.range is not None and value + change > step.range.high):
+    def _move(self, claim: Property, candidate: Candidate, amount: int) -> tuple[float, float] | None:
+        """Return the number before and after a change; None if a step fails, it is no number, or the change is not allowed."""
+        before = candidate
+        after: Mapping[str, Value] = {}
+        if claim.kind is not None:
+            if not candidate.rows or not self._is_of_kind(claim.kind, candidate):
                 return None
-            rows, context, parameters = study.runner.write_inputs(candidate)
-            try:
-                after = interpret(study.program, rows, context, parameters, fixed={claim.cause: value + change})
-            except EvaluationError:
-                return None
-        old, new = before.values.get(claim.step), after.get(claim.step)
+            before = _leave_out(candidate)
+            outcomes = self.study.trials.run(candidate)
+            after = outcomes[0].values if outcomes is not None else {}
+        old = self.study.read_value(before, claim.step)
+        if claim.kind is None:
+            after = self._grow_step(claim.cause, candidate, amount)
+        new = after.get(claim.step)
         if not isinstance(old, int | float) or not isinstance(new, int | float):
             return None
         return old, new
 
-    def _show(self, claim: Property, candidate: Candidate, change: int | Candidate) -> PropertyClaim | None:
-        """Return the refuted claim with the smallest restaurant that shows it; None if the evaluators do not agree on it."""
-
-        def grow(smaller: Candidate) -> int | Candidate:
-            """Return the change of a smaller restaurant."""
-            return replace(smaller, rows=(change.rows[0], *smaller.rows)) if isinstance(change, Candidate) else change
-
-        smallest = shrink(self.study.sampler, candidate, lambda c: self._moves_wrong(claim, c, grow(c)))
-        pair = self._values(claim, smallest, grow(smallest))
-        witness = self.study.runner.confirm(smallest)
-        if pair is None or witness is None:
-            return None
-        added: Witness | None = None
-        changed = grow(smallest)
-        if isinstance(changed, Candidate):
-            added = self.study.runner.confirm(changed)
-            if added is None:
-                return None
-        amount = 0 if isinstance(changed, Candidate) else changed
-        return PropertyClaim(claim.text, "refuted", witness, *pair, added, amount)
+    def _grow_step(self, name: str, candidate: Candidate, amount: int) -> Mapping[str, Value]:
+        """Return the values of all steps if one is larger by an amount; empty if a step fails, or it would be too large."""
+        step = next(step for step in self.study.program.steps if step.name == name)
+        value = self.study.read_value(candidate, name)
+        if not isinstance(value, int | float) or (step.range is not None and value + amount > step.range.high):
+            return {}
+        [runner] = self.study.trials.runners
+        try:
+            return interpret(self.study.program, *runner.write_inputs(candidate), fixed={name: value + amount})
+        except EvaluationError:
+            return {}
 
 
-class _GrownReviews(Lowering):
-    """A lowering in which each aggregate is a number of its own: its value with one more review. `grown` maps them."""
+class _GrownTerms:
+    """A pool in which each aggregate is a number of its own: its value with one more review. `nodes` maps them."""
 
-    def __init__(self, study: Study) -> None:
-        super().__init__(study.pool, study.program, study.domain)
-        self.grown: dict[Node, Node] = {}
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.nodes: dict[Node, Node] = {}
 
-    def make_aggregate(self, function: str, where: Node, operand: Node | None, base: Base) -> Node:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+    def _grow(self, aggregate: Node) -> Node:
         """Return the number that stands for an aggregate with one more review."""
-        aggregate = super().make_aggregate(function, where, operand, base)
         if aggregate.is_constant:
             return aggregate
         symbol = Symbol(SymbolKind.STEP, f"aggregate {aggregate.number} grown")
-        self.grown[aggregate] = self.pool.input(symbol, aggregate.base, nullable=False)
-        return self.grown[aggregate]
+        return self.nodes.setdefault(aggregate, self._pool.input(symbol, aggregate.base, nullable=False))
+
+    def total(self, where: Node, operand: Node) -> Node:
+        """Return a sum with one more review."""
+        return self._grow(self._pool.total(where, operand))
+
+    def highest(self, where: Node, operand: Node) -> Node:
+        """Return a largest value with one more review."""
+        return self._grow(self._pool.highest(where, operand))
+
+    def unknown_aggregate(self, name: str, where: Node, operand: Node, base: Base = Base.NUMBER) -> Node:
+        """Return the value of another aggregate with one more review."""
+        return self._grow(self._pool.unknown_aggregate(name, where, operand, base))
 
 
-def _add_review(encoder: Encoder, cell: Cell, aggregate: Node, grown: Mapping[Node, Node]) -> Formula:
-    """Return the condition that an aggregate grew by one review of a cell."""
-    before, after = encoder.term(aggregate), encoder.term(grown[aggregate])
-    where, operand = cell.residuals[aggregate]
-    if where.holds(False):
-        return after == before
-    if aggregate.value == "count":
-        grows = after == before + 1
-    elif aggregate.value == "count_distinct":
-        grows = encoder.all_of([after >= before, after <= before + 1])
-    elif operand is None or aggregate.value not in ("sum", "max", "min"):
-        return encoder.all_of([])
-    else:
-        value, limits = encoder.cells.value_of_review(operand)
-        if aggregate.value == "sum":
-            changed = after == before + value
-        else:
-            is_beyond = value > before if aggregate.value == "max" else value < before
-            is_first = encoder.term(encoder.pool.aggregate("count", aggregate.args[0], None, Base.INTEGER)) == 0
-            is_extreme = encoder.any_of([is_beyond, is_first])
-            changed = encoder.z3.If(is_extreme, after == value, after == before)
-        grows = encoder.all_of([changed, *limits])
-    if where.holds(True):
-        return grows
-    return encoder.z3.If(encoder.term(where), grows, after == before)
+def _leave_out(candidate: Candidate) -> Candidate:
+    """Return a candidate without its first review."""
+    return replace(candidate, rows=candidate.rows[1:])

@@ -11,15 +11,16 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
+from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.cells import Cell, CellBuilder, Component, Residual, TooManyCellsError
-from formulaseed.proofs.encoding import Encoder, Formula
-from formulaseed.proofs.intervals import Bounds, Interval, hull
-from formulaseed.proofs.nodes import Node, walk
+from formulaseed.proofs.cell_formulas import Formula
+from formulaseed.proofs.cells import CellBuilder, Component, TooManyCellsError
+from formulaseed.proofs.encoding import Encoder
+from formulaseed.proofs.intervals import hull
+from formulaseed.proofs.nodes import ANY, Interval, Node, walk
 from formulaseed.proofs.pool import Pool
-from formulaseed.proofs.search import Candidate, Row
-from formulaseed.proofs.world import Domain
+from formulaseed.proofs.runner import Candidate, Row
 
 Goal = Callable[[Encoder], Formula]
 """Return the condition to ask about, in the formulas of an encoder."""
@@ -50,12 +51,10 @@ def list_aggregates(roots: Iterable[Node]) -> list[Node]:
 
 
 class Prover:
-    """The nodes of one or two programs, with what has been proved of them: `bounds` of numbers and `order` of pairs."""
+    """The nodes of one or two programs, with what has been proved of them: the bounds of the pool, and `lemmas`."""
 
-    def __init__(self, pool: Pool, domain: Domain, effort: int = 1) -> None:
+    def __init__(self, pool: Pool, effort: int = 1) -> None:
         self.pool = pool
-        self.domain = domain
-        self.bounds = Bounds(domain)
         self.effort = effort
         self._spent: dict[Any, int] = {}
         self.lemmas: list[Lemma] = []
@@ -73,7 +72,7 @@ class Prover:
 
     def create_builder(self, *, points: bool) -> CellBuilder:
         """Return a builder of cells that knows the constants in all anchors."""
-        builder = CellBuilder(self.pool, self.domain, self.bounds, points=points)
+        builder = CellBuilder(self.pool, points=points)
         aggregates = list_aggregates(self.pool.anchors)
         builder.note_constants(node for root in (*self.pool.anchors, *aggregates) for node in walk(root))
         builder.note_constants(node for root in aggregates for arg in root.args for node in walk(arg))
@@ -86,32 +85,27 @@ class Prover:
 
     def relate_aggregates(self) -> None:
         """Add lemmas that follow from the cells: counts of fewer reviews are not larger, sums are within count times the term."""
-        components = self.encoder("relaxed").cells.components or ()
-        for component in components:
-            counts = [node for node in component.aggregates if node.value == "count"][:_MAX_RELATED]
-            covers = {node: _list_certain_cells(component, node) for node in counts}
+        for component in self.encoder("relaxed").components or ():
+            counts = [node for node in component.aggregates if node.args[1].holds(Fraction(1))][:_MAX_RELATED]
+            parts = {node: component.list_parts(node) for node in counts}
+            covers = {node: {cell for cell, (where, _) in parts[node] if where.holds(True)} for node in counts}
             for node, other in permutations(counts, 2):
-                if {cell for cell, _ in cell_parts(component, node)} <= covers[other]:
+                if {cell for cell, _ in parts[node]} <= covers[other]:
                     self.lemmas.append(((node, other), at_most(node, other)))
             for node in component.aggregates:
-                self._relate_sum(component, node)
-
-    def _relate_sum(self, component: Component, node: Node) -> None:
-        """Add the lemma that a sum is within the number of its reviews times a term; nothing for other aggregates."""
-        count = self.pool.aggregate("count", node.args[0], None, Base.INTEGER)
-        if node.value == "sum" and count in component.aggregates:
-            operands = [operand for _, (_, operand) in cell_parts(component, node) if operand is not None]
-            self.lemmas.append(((node, count), _within(node, count, hull(map(self.bounds.bound, operands)))))
+                count = self.pool.count(node.args[0])
+                if node.value == "total" and count in counts and node is not count:
+                    terms = hull(self.pool.bounds.bound(operand) for _, (_, operand) in component.list_parts(node))
+                    self.lemmas.append(((node, count), _within(node, count, terms)))
 
     def encoder(self, world: str) -> Encoder:
         """Return the encoder of a world: `relaxed`, `whole` or `points`."""
         if world not in self._encoders:
             if world == "whole":
-                components = self.encoder("relaxed").cells.components
+                components = self.encoder("relaxed").components
             else:
                 components = self.build_components(points=world == "points")
-            is_whole = world != "relaxed"
-            self._encoders[world] = Encoder(self.pool, self.domain, self.bounds, components, is_whole=is_whole)
+            self._encoders[world] = Encoder(self.pool, components, is_whole=world != "relaxed")
         return self._encoders[world]
 
     # --- proofs
@@ -214,47 +208,46 @@ class Prover:
             queue += ((part, level + is_anchor) for part in inner)
         return levels, left_out
 
-    def refine(self, node: Node, low: Fraction | None, high: Fraction | None) -> None:
-        """Try to prove that a number is never below `low`, nor above `high`; note what is proved in `bounds`.
+    def refine(self, node: Node, end: Fraction, sign: int) -> None:
+        """Try to prove that a number is never below `end`, or for the `sign` 1 never above; note that in the bounds.
 
         Rounding keeps such a bound of a quotient, so the quotients in a rounded number are bounded first.
         """
         parts = list(walk(node, self.pool.anchors))
-        if any(part.op == "round" for part in parts):
+        if any(part.op in FUNCTIONS and FUNCTIONS[part.op].rounds for part in parts):
             for part in parts:
                 if part.op == "/" and part is not node and not part.args[1].is_constant:
-                    self._refine(part, low, high, depths=(0, 1))
-            self.bounds.forget(node)
-        self._refine(node, low, high, (*_DEPTHS, None))
+                    self._refine(part, end, sign, depths=(0, 1))
+            self.pool.bounds.forget(node)
+        self._refine(node, end, sign, (*_DEPTHS, None))
 
-    def _refine(self, node: Node, low: Fraction | None, high: Fraction | None, depths: Sequence[int | None]) -> None:
-        """Try to prove that a number is never below `low`, nor above `high`, with the definitions up to these depths."""
-        for end, sign in ((low, -1), (high, 1)):
-            interval = self.bounds.bound(node)
-            if end is None or (interval.low >= end if sign < 0 else interval.high <= end):
-                continue
-            limit = end + sign * abs(end) / 10**9
+    def _refine(self, node: Node, end: Fraction, sign: int, depths: Sequence[int | None]) -> None:
+        """Try to prove that a number is not beyond an end, with the definitions up to these depths."""
+        interval = self.pool.bounds.bound(node)
+        if interval.low >= end if sign < 0 else interval.high <= end:
+            return
+        limit = end + sign * abs(end) / 10**9
+        proved = Interval(limit, ANY.high) if sign < 0 else Interval(ANY.low, limit)
 
-            def goal(encoder: Encoder, sign: int = sign, limit: Fraction = limit) -> Formula:
-                """Return the condition that the number is beyond the limit, and no quotient without a value."""
-                value = encoder.term(node)
-                is_beyond = value < encoder.real(limit) if sign < 0 else value > encoder.real(limit)
-                has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
-                return encoder.all_of([is_beyond, *has_value])
+        def goal(encoder: Encoder) -> Formula:
+            """Return the condition that the number is beyond the limit, and no quotient without a value."""
+            is_within = encoder.all_of(encoder.limit(encoder.term(node), proved))
+            has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
+            return encoder.all_of([encoder.z3.Not(is_within), *has_value])
 
-            if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
-                self.bounds.tighten(node, Interval(limit, interval.high) if sign < 0 else Interval(interval.low, limit))
+        if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
+            self.pool.bounds.tighten(node, proved)
 
     # --- proposals
 
     def propose(self, goal: Goal, roots: Sequence[Node], *, failing: Node | None = None) -> Candidate | None:
         """Return a restaurant for which the goal may hold, to be evaluated; None if the solver proposes none."""
         encoder = self.encoder("points")
-        if encoder.cells.components is None:
+        if encoder.components is None:
             return None
         solver = self._create_solver(encoder, _FULL_UNITS * self.effort, is_local=False)
         self.add_definitions(solver, encoder, roots, None, failing)
-        solver.add(goal(encoder), encoder.cells.total <= _MAX_PROPOSED_REVIEWS)
+        solver.add(goal(encoder), encoder.total <= _MAX_PROPOSED_REVIEWS)
         solver.add(*encoder.list_string_axioms())
         if self._check(solver) != encoder.z3.sat:
             return None
@@ -262,51 +255,41 @@ class Prover:
 
     def _read_model(self, encoder: Encoder, model: Any) -> Candidate:
         """Return the restaurant of a model."""
-        total = _read_number(model.eval(encoder.cells.total, model_completion=True))
+        total = _read_number(model.eval(encoder.total, model_completion=True))
         builder = self.create_builder(points=True)
+        fields = self.pool.domain.fields
         rows: list[dict[Symbol, Value]] = [{} for _ in range(int(total))]
-        for component in encoder.cells.components or ():
+        for component in encoder.components or ():
             place = 0
             for cell in component.cells:
-                size = int(_read_number(model.eval(encoder.cells.counts[cell], model_completion=True)))
+                size = int(_read_number(model.eval(encoder.counts[cell], model_completion=True)))
                 for row in rows[place : place + size]:
-                    row.update(builder.write_row(cell.row))
+                    row.update((known, fields[known].to_json(node.value)) for known, node in cell.row.items())
                 place += size
-        defaults = [classes[0] for classes in builder.list_row_values([known.symbol for known in self.domain.rows()])]
-        order = [pair for classes in defaults for pair in classes]
-        filled: list[Row] = [tuple((symbol, row.get(symbol, value)) for symbol, value in order) for row in rows]
+        defaults = [(known.symbol, builder.list_samples(known)[0]) for known in self.pool.domain.rows()]
+        filled: list[Row] = [tuple(row.get(symbol, value) for symbol, value in defaults) for row in rows]
         return Candidate(tuple(filled), tuple(self._read_shared(encoder, model)))
 
-    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[tuple[Symbol, Value]]:
-        """Yield the fields of the restaurant in a model."""
-        for known in self.domain.shared():
-            node = self.pool.input(known.symbol, known.exact_base, nullable=known.nullable)
-            if known.nullable and encoder.z3.is_true(model.eval(encoder.null(node), model_completion=True)):
-                yield known.symbol, None
-                continue
-            value = model.eval(encoder.term(node), model_completion=True)
-            if known.base is Base.BOOLEAN:
-                yield known.symbol, bool(encoder.z3.is_true(value))
+    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[Value]:
+        """Yield the values of the fields of the restaurant in a model."""
+
+        def is_true(condition: Formula) -> bool:
+            """Return whether the model meets a condition."""
+            return bool(encoder.z3.is_true(model.eval(condition, model_completion=True)))
+
+        for known in self.pool.domain.shared():
+            node = self.pool.field(known.symbol)
+            if known.nullable and is_true(encoder.null(node)):
+                yield None
+            elif known.base is Base.BOOLEAN:
+                yield is_true(encoder.term(node))
             elif known.base is Base.STRING:
-                text = encoder.string_of(value.as_long())
-                if text is None or not known.values:
-                    parts = encoder.list_contained(node)
-                    keys = [key for key, flag in parts if encoder.z3.is_true(model.eval(flag, model_completion=True))]
-                    text = text if text is not None and not parts else ", ".join(keys)
-                yield known.symbol, text
+                text = encoder.string_of(model.eval(encoder.term(node), model_completion=True).as_long())
+                parts = encoder.list_contained(node) if text is None or not known.values else []
+                keys = [key for key, flag in parts if is_true(flag)]
+                yield text if text is not None and not parts else ", ".join(keys)
             else:
-                yield known.symbol, known.to_json(_read_number(value))
-
-
-def cell_parts(component: Component, node: Node) -> list[tuple[Cell, Residual]]:
-    """Return the cells whose reviews an aggregate may count, with its condition and operand there."""
-    parts = ((cell, cell.residuals[node]) for cell in component.cells)
-    return [(cell, residual) for cell, residual in parts if not residual[0].holds(False)]
-
-
-def _list_certain_cells(component: Component, node: Node) -> set[Cell]:
-    """Return the cells all of whose reviews count."""
-    return {cell for cell in component.cells if cell.residuals[node][0].holds(True)}
+                yield known.to_json(_read_number(model.eval(encoder.term(node), model_completion=True)))
 
 
 def at_most(node: Node, other: Node) -> Goal:
@@ -316,15 +299,8 @@ def at_most(node: Node, other: Node) -> Goal:
 
 def _within(total: Node, count: Node, interval: Interval) -> Goal:
     """Return the condition that a sum is between the ends of an interval, each times the number of terms."""
-
-    def write(encoder: Encoder) -> Formula:
-        """Return the condition in the formulas of an encoder."""
-        ends = [end if isinstance(end, Fraction) else None for end in interval[:2]]
-        low, high = (None if end is None else encoder.term(count) * encoder.real(end) for end in ends)
-        parts = [encoder.term(total) >= low] if low is not None else []
-        return encoder.all_of(parts + ([encoder.term(total) <= high] if high is not None else []))
-
-    return write
+    closed = Interval(interval.low, interval.high)
+    return lambda encoder: encoder.all_of(encoder.limit(encoder.term(total), closed, encoder.term(count)))
 
 
 def _read_number(value: Any) -> Fraction:

@@ -17,10 +17,10 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import Claims, EndClaim, FailureClaim, PropertyClaim, ReachClaim
-from formulaseed.proofs.goals import Study
+from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
+from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.properties import Property, PropertyProver, parse_property
-from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json
+from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
@@ -47,15 +47,15 @@ class Proofs(RenderedDocument):
 
     @cached_property
     def json(self) -> dict[str, Any]:
-        """The claims as JSON values; docs/proving.md describes them."""
+        """The claims as JSON values; `grammar/proof.schema.json` describes them."""
         claims = self.claims
         return {
             "seed": self.seed,
-            "verdicts": [_reach_json(claim) for claim in claims.verdicts],
-            "rules": [_reach_json(claim) for claim in claims.rules],
-            "failures": [_failure_json(claim) for claim in claims.failures],
-            "bounds": [{"name": b.name, "low": _end_json(b.low), "high": _end_json(b.high)} for b in claims.bounds],
-            "properties": [_property_json(claim) for claim in self.properties],
+            "verdicts": [claim_json(claim) for claim in claims.verdicts],
+            "rules": [claim_json(claim) for claim in claims.rules],
+            "failures": [claim_json(claim) for claim in claims.failures],
+            "bounds": [claim_json(claim) for claim in claims.bounds],
+            "properties": [claim_json(claim) for claim in self.properties],
             "domain": domain_json(claims.domain),
             "effort": claims.units,
         }
@@ -73,7 +73,7 @@ class Proofs(RenderedDocument):
         yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
-        yield describe_domain(self.claims.domain)
+        yield from describe_scope(self.claims.domain)
 
     def _list_verdicts(self) -> Iterator[Block]:
         """Yield for each verdict a restaurant that gets it; nothing if the seed has no verdict."""
@@ -81,7 +81,7 @@ class Proofs(RenderedDocument):
         if step is None or not self.claims.verdicts:
             return
         label = label_of(step)
-        yield Heading(step.name if label == step.name.lower() else f"{step.name}: {label}", 3)
+        yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
         yield Items(
             [
                 ListItem((InlineCode(format_plain(claim.value)), ": ", self._describe_reach(claim)))
@@ -92,7 +92,7 @@ class Proofs(RenderedDocument):
     def _describe_reach(self, claim: ReachClaim) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
         if claim.witness is not None:
-            return f"a restaurant with {describe_witness(self.program, claim.witness)}"
+            return f"for example, a restaurant with {describe_witness(self.program, claim.witness)}"
         return (
             "no restaurant gets it, as proved"
             if claim.status == "unreachable"
@@ -107,7 +107,9 @@ class Proofs(RenderedDocument):
         reached = sum(claim.status == "reached" for claim in self.claims.rules)
         total = len(self.claims.rules)
         yield sentence(
-            f"All {total} rules are reached." if reached == total else f"{reached} of {total} rules are reached."
+            f"Each of the {total} rules by which steps choose applies to some restaurant."
+            if reached == total
+            else f"{reached} of the {total} rules by which steps choose apply to some restaurant. The others:"
         )
         missed = [claim for claim in self.claims.rules if claim.status != "reached"]
         if missed:
@@ -132,11 +134,15 @@ class Proofs(RenderedDocument):
         yield Heading("Failures", 3)
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
         if safe:
-            yield sentence("Cannot fail: ", *join_names(safe), ".")
+            yield sentence(
+                "Proved never to fail, for example by a division by 0: ",
+                *join_names(safe),
+                ".",
+            )
         items = []
         for claim in self.claims.failures:
             if claim.witness is not None:
-                kind = claim.kind.replace("_", " ")
+                kind = (claim.kind or "").replace("_", " ")
                 items.append(
                     (
                         InlineCode(claim.name),
@@ -157,22 +163,22 @@ class Proofs(RenderedDocument):
                 for b in self.claims.bounds
             ]
             yield Table(("output", "lowest", "highest"), rows)
+            yield sentence("Some restaurant reaches each plain number, and it is proved that none goes beyond it.")
 
     def _describe_property(self, claim: PropertyClaim) -> tuple[str, ...]:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""
         if claim.witness is None:
             words = "proved" if claim.status == "proved" else "not known"
             return (InlineCode(claim.text), f": {words}")
-        _, step, _, cause = claim.text.split()
+        _, step, _, cause = claim.text.split(maxsplit=3)
         before, after = (format_plain(value) for value in (claim.before, claim.after))
-        if claim.added is not None:
-            change = f"one more review, so that it has {describe_witness(self.program, claim.added)},"
-        else:
-            change = f"{claim.amount} more of {cause}"
         restaurant = describe_witness(self.program, claim.witness)
+        change = f"gets {claim.amount} more of {cause}"
+        if claim.added is not None:
+            change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
         return (
             InlineCode(claim.text),
-            f": refuted. A restaurant has {restaurant}: {change} takes {step} from {before} to {after}",
+            f": refuted. {step} goes from {before} to {after} if a restaurant with {restaurant} {change}",
         )
 
 
@@ -184,42 +190,6 @@ def _format_end(end: EndClaim, words: str) -> str:
     if end.status == "bound" and end.bound is not None:
         return f"{words} {format_number(end.bound)}{reached}"
     return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
-
-
-def _reach_json(claim: ReachClaim) -> dict[str, Any]:
-    """Return a claim about a rule or a verdict as JSON; `rule` is null for a verdict."""
-    witness = claim.witness and claim.witness.to_json()
-    return {"name": claim.name, "rule": claim.place, "value": claim.value, "status": claim.status, "witness": witness}
-
-
-def _failure_json(claim: FailureClaim) -> dict[str, Any]:
-    """Return a claim about a step that may fail as JSON."""
-    return {
-        "name": claim.name,
-        "status": claim.status,
-        "kind": claim.kind or None,
-        "witness": claim.witness and claim.witness.to_json(),
-    }
-
-
-def _end_json(end: EndClaim) -> dict[str, Any]:
-    """Return an end of a number's range as JSON."""
-    bound = float(end.bound) if end.bound is not None else None
-    return {
-        "status": end.status,
-        "bound": bound,
-        "reached": end.reached,
-        "witness": end.witness and end.witness.to_json(),
-    }
-
-
-def _property_json(claim: PropertyClaim) -> dict[str, Any]:
-    """Return a claim about a property as JSON."""
-    if claim.witness is None:
-        return {"property": claim.text, "status": claim.status, "witness": None}
-    change = {"added": claim.added.to_json()} if claim.added is not None else {"amount": claim.amount}
-    values = {"before": claim.before, "after": claim.after}
-    return {"property": claim.text, "status": claim.status, "witness": claim.witness.to_json(), **values, **change}
 
 
 @validate_arguments
@@ -246,10 +216,10 @@ def prove(
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
     declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
     claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = Study(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
+    study = SeedStudy(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
     for claim in claims:
-        if claim.adds_review:
-            study.count_kind(claim.cause)
+        if claim.kind is not None:
+            study.count_kind(study.lowering.lower_condition(claim.kind))
     known = study.prove()
     prover = PropertyProver(study)
     return Proofs(loaded.document.source.name, loaded.program, known, tuple(prover.decide(claim) for claim in claims))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from formulaseed.ir import nodes
@@ -12,14 +13,17 @@ from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import FAILED, FAR, Move, Region, SeedProof, StepRelation
-from formulaseed.proofs.nodes import Constant, Segment
-from formulaseed.proofs.search import Witness
+from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, claim_json
+from formulaseed.proofs.nodes import Constant, Interval
+from formulaseed.proofs.runner import Witness
 from formulaseed.proofs.world import Domain, format_number
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
-_SCOPE = "Proved in exact arithmetic, up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+_SCOPE = (
+    "Restaurants above are examples that were evaluated; fields that do not matter have simple values. What is proved holds up "
+    "to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+)
 
 
 def describe_witness(program: nodes.Program, witness: Witness) -> str:
@@ -28,34 +32,38 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
     kinds: Counter[str] = Counter()
     for row in witness.rows:
         parts = [
-            f"{labels.get((section, name), name)} {format_plain(value)}"
+            f"{labels.get((section, name), name)}: {format_plain(value)}"
             for section in ("extraction", "meta")
             for name, value in row[section].items()
         ]
-        kinds[", ".join(parts) or "any"] += 1
+        kinds[", ".join(parts)] += 1
     size = len(witness.rows)
     listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
     if len(kinds) > _MAX_KINDS:
         listed.append(f"{len(kinds) - _MAX_KINDS} more kinds")
-    words = f"{size} review{'s' if size > 1 else ''} ({'; '.join(listed)})"
-    if not kinds:
-        words = "no reviews"
-    elif len(kinds) == 1:
-        words = f"{size} review{'s' if size > 1 else ''} with {next(iter(kinds))}"
+    words = f"{size or 'no'} review{'' if size == 1 else 's'}"
+    if len(kinds) > 1:
+        words += f" ({'; '.join(listed)})"
+    elif any(kinds):
+        words += f" ({'each with ' if size > 1 else ''}{next(iter(kinds))})"
     values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
-    fields = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-    return f"{words}; {fields}" if fields else words
+    fields = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return f"{words}, and {fields}" if fields else words
 
 
-def describe_domain(domain: Domain) -> Paragraph:
-    """Return the scope of the proofs, with the values of each field that is not known by its type alone."""
-    fields = [known for known in domain.fields.values() if known.base.value in ("integer", "number")]
+def describe_scope(domain: Domain) -> Iterator[Block]:
+    """Yield the scope of the proofs, with the values of each field that is not known by its type alone."""
     parts: list[str] = []
-    for known in fields:
-        parts += ["; ", InlineCode(str(known.symbol)), f" {known.describe()}"]
-    other_count = len(domain.fields) - len(fields)
-    ending = f"{'; ' if parts else ''}any value of the {other_count} other fields." if other_count else "."
-    return Paragraph((_SCOPE, *parts[1:], ending), "note")
+    for name, words in list_ranges(domain).items():
+        parts += [InlineCode(name), f": {words}; "]
+    yield Heading("Scope", 3)
+    yield Paragraph((_SCOPE, *parts, "any value of all other fields." if parts else "any values."), "note")
+
+
+def list_ranges(domain: Domain) -> dict[str, str]:
+    """Return the ranges of the fields that are numbers, in words, by name."""
+    fields = [field for field in domain.fields.values() if field.base.value in ("integer", "number")]
+    return {str(field.symbol): field.describe() for field in fields}
 
 
 def describe_cells(has_cells: bool) -> Iterator[Block]:
@@ -88,7 +96,7 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     if differing:
         yield Items([ListItem(_describe_relation(relation, programs[1])) for relation in differing])
     yield from describe_cells(proof.has_cells)
-    yield describe_domain(proof.domain)
+    yield from describe_scope(proof.domain)
 
 
 def _list_equal(relations: Sequence[StepRelation]) -> Iterator[Block]:
@@ -101,20 +109,21 @@ def _list_equal(relations: Sequence[StepRelation]) -> Iterator[Block]:
 
 def _describe_region(region: Region) -> tuple[str, ...]:
     """Return a region as parts of a sentence, such as "Exactly the restaurants with 4 <= SCORE < 5 move"."""
-    condition = InlineCode(format_segment(region.name, region.segment))
+    condition = InlineCode(format_interval(region.name, region.interval))
     if region.move is None:
         return ("Only restaurants with ", condition, " can move.")
     old, new = (InlineCode(format_constant(value)) for value in region.move)
     return ("Exactly the restaurants with ", condition, " move, from ", old, " to ", new, ".")
 
 
-def format_segment(name: str, segment: Segment) -> str:
-    """Return the condition that a number is in a segment, such as `4 <= SCORE < 5`."""
-    if segment.low == segment.high:
-        return f"{name} == {format_number(segment.low)}"
-    low = "" if segment.low == -FAR else f"{format_number(segment.low)} {'<' if segment.is_low_open else '<='} "
-    high = "" if segment.high == FAR else f" {'<' if segment.is_high_open else '<='} {format_number(segment.high)}"
-    return f"{low}{name}{high}"
+def format_interval(name: str, interval: Interval) -> str:
+    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
+    low, high = interval.low, interval.high
+    if isinstance(low, Fraction) and low == high:
+        return f"{name} == {format_number(low)}"
+    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
+    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
+    return f"{start}{name}{end}"
 
 
 def format_constant(value: Constant) -> str:
@@ -141,48 +150,37 @@ def _describe_move(move: Move, program: nodes.Program) -> ListItem:
         line: tuple[str, ...] = (f"{who} fails for a restaurant that the other one evaluates: ",)
     else:
         line = (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), ": ")
-    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness is not None else ""
+    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness else ""
     return ListItem((*line, move.status + detail))
 
 
 def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
     """Return what is known of an output that is not proved equal."""
     order = f"; the new value is {relation.order}, as proved" if relation.order else ""
-    if relation.witness is None:
+    if not relation.witness:
         return (InlineCode(relation.name), f": not known whether it is equal for all restaurants{order}")
     old, new = (
         format_plain(witness.outcome.values[name])
         for witness, name in zip(relation.witness, (relation.old_name, relation.name), strict=True)
     )
     restaurant = describe_witness(program, relation.witness[1])
-    return (InlineCode(relation.name), f" differs, as {old} to {new} for a restaurant with {restaurant}{order}")
+    return (InlineCode(relation.name), f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}")
 
 
 def difference_json(proof: SeedProof) -> dict[str, Any]:
     """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
+    regions = [
+        {"condition": format_interval(region.name, region.interval), "move": region.move and list(region.move)}
+        for region in proof.regions or ()
+    ]
     return {
-        "outputs": [
-            {"name": r.name, "status": r.status, "order": r.order or None, "witness": _pair_json(r.witness)}
-            for r in proof.relations
-        ],
+        "outputs": [claim_json(relation) for relation in proof.relations],
         "verdict": proof.verdict,
-        "moves": [
-            {"from": move.old, "to": move.new, "status": move.status, "witness": _pair_json(move.witness)}
-            for move in proof.moves
-        ],
-        "regions": proof.regions
-        and [
-            {"condition": format_segment(region.name, region.segment), "move": region.move and list(region.move)}
-            for region in proof.regions
-        ],
+        "moves": [claim_json(move) for move in proof.moves],
+        "regions": regions if proof.regions is not None else None,
         "domain": domain_json(proof.domain),
         "effort": proof.units,
     }
-
-
-def _pair_json(pair: tuple[Witness, Witness] | None) -> dict[str, Any] | None:
-    """Return the witnesses of both seeds, which have the same inputs; None without them."""
-    return None if pair is None else {"old": pair[0].to_json(), "new": pair[1].to_json()}
 
 
 def domain_json(domain: Domain) -> dict[str, str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from formulaseed.backends.python.accumulators import convert_number, local_suffixes
 from formulaseed.backends.python.blocks import strip_comments
+from formulaseed.backends.python.bounds import ProvedBounds, describe_bounds, print_assumptions, print_bounds
 from formulaseed.backends.python.code import (
     MAX_COMMENT_TEXT,
     Code,
@@ -33,7 +34,6 @@ from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.ir.labels import describe_step, describe_words
 from formulaseed.ir.sharing import share_filters
 from formulaseed.language import typed
-from formulaseed.language.intervals import bounds_text, is_any
 from formulaseed.language.operators import ATOM
 from formulaseed.language.typed import INPUT_KINDS, Symbol, SymbolKind
 from formulaseed.language.types import Base, Type
@@ -69,13 +69,14 @@ _MODULE_NAMES = (
 
 
 def plan_module(
-    program: nodes.Program, *, path: str, sha256: str, style: str = STYLES[-1]
+    program: nodes.Program, *, path: str, sha256: str, style: str = STYLES[-1], proved: ProvedBounds | None = None
 ) -> tuple[Variables, Variables]:
     """Return the variables of a program's module, and those of its comment-free build.
 
-    The common parts are planned once; the second leaves out each description and comment as a whole.
+    The common parts are planned once; the second leaves out each description and comment as a whole. Comments state the bounds
+    of outputs that are `proved`, if any.
     """
-    return plan_both_builds(_SeedPlanner(program).variables, path, sha256, style)
+    return plan_both_builds(_SeedPlanner(program, proved).variables, path, sha256, style)
 
 
 def plan_both_builds(
@@ -92,9 +93,10 @@ def plan_both_builds(
 class _SeedPlanner:
     """The plan of one program: the names, types and code of which the variables of both builds consist."""
 
-    def __init__(self, program: nodes.Program) -> None:
+    def __init__(self, program: nodes.Program, proved: ProvedBounds | None) -> None:
         """Plan all names, types and code of the program, which both builds share."""
         self.program = program
+        self.proved = proved
         used = program.used()
         self.inputs = program.row_fields()
         self.fields = self._find_row_fields(SymbolKind.EXTRACTION)
@@ -135,6 +137,7 @@ class _SeedPlanner:
         return {
             "header": header,
             "about": Code("") if bare else docstring_text(join_sentences((title, program.description))),
+            "assumptions": None if bare or self.proved is None else print_assumptions(self.proved),
             "task_name": literal(program.task_name),
             "version": literal(program.version) if program.version else None,
             "sha256": literal(sha256),
@@ -150,7 +153,9 @@ class _SeedPlanner:
         aliases = [*self.aliases.values()]
         if bare:
             aliases = [alias.strip_comments() for alias in aliases]
-        result = [replace(self.step_views[step.name], comment=_print_proved_bounds(step)) for step in self._outputs()]
+        result = [
+            replace(self.step_views[step.name], comment=print_bounds(step, self.proved)) for step in self._outputs()
+        ]
         return {
             "aliases": aliases,
             "row_types": [view.type for view in self.row] or [Code("()")],
@@ -278,7 +283,7 @@ class _SeedPlanner:
         default = Code("")
         if isinstance(field, nodes.Parameter):
             read = Code(f"{read} if {literal(field.name)} in record else PARAMETERS.{name}")
-            comment = Code(join_sentences((comment, _describe_bounds(field))))
+            comment = Code(join_sentences((comment, describe_bounds(field))))
             default = literal(field.default)
         return FieldView(name, self._print_type(field.ty, field.name), read, comment, default)
 
@@ -368,13 +373,6 @@ def _list_seed_names(names: Sequence[str] | Mapping[str, object], fields: Sequen
     return [literal(name) for name in names]
 
 
-def _print_proved_bounds(step: nodes.Step) -> Code:
-    """Print the bounds that the checker has proved for a number, such as `0 to 20`; empty if it has none."""
-    if not step.ty.is_numeric or step.range is None or is_any(step.range):
-        return Code("")
-    return Code(bounds_text(step.range))
-
-
 def print_comment(name: str, description: str, width: int = MAX_COMMENT_TEXT) -> Code:
     """Print a description as a comment of at most `width` characters, after `name` if it could address a tool."""
     text = comment_text(description, width)
@@ -385,16 +383,3 @@ def _print_path_reading(field: nodes.InputField) -> Code:
     """Print the call that reads a context field with a path from the JSON object `context`."""
     function = "_read_numeral" if field.ty.is_numeric else "_read_at_path"
     return Code(f"{function}(context, {literal(field.name)}, {tuple_text([literal(key) for key in field.path])})")
-
-
-def _describe_bounds(parameter: nodes.Parameter) -> str:
-    """Return the bounds of a parameter as a sentence without a full stop; empty if it has none."""
-    low = parameter.minimum
-    high = parameter.maximum
-    if low is not None and high is not None:
-        return f"From {low} to {high}"
-    if low is not None:
-        return f"At least {low}"
-    if high is not None:
-        return f"At most {high}"
-    return ""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from formulaseed.backends.base import Backend, Identity, Unit
 from formulaseed.backends.python import identity
+from formulaseed.backends.python.bounds import ProvedBounds
 from formulaseed.backends.python.dialects import REQUESTS, SEEDS, Dialect
 from formulaseed.backends.python.plan import plan_module
 from formulaseed.backends.python.render import Template, render
@@ -41,12 +42,21 @@ _MODULES: dict[KindName, _Module] = {
 }
 
 
+@dataclass(eq=False)
 class PythonBackend(Backend):
-    """The target `python`: standalone modules that need the standard library only."""
+    """The target `python`: standalone modules that need the standard library only.
 
+    A seed's module states the bounds that are `proved`, if any.
+    """
+
+    proved: ProvedBounds | None = None
     suffix = ".py"
     kinds = frozenset(_MODULES)
-    options = frozenset({"style", "tests"})
+    options = frozenset({"style", "tests", "prove"})
+
+    def configure(self, options: Mapping[str, Any]) -> PythonBackend:
+        """Return the target with the bounds of the option `prove`."""
+        return replace(self, proved=options.get("prove"))
 
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and the first problem that its verification finds; None if there is none.
@@ -56,7 +66,9 @@ class PythonBackend(Backend):
         that this target does not take.
         """
         module = _MODULES[unit.kind]
-        plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=unit.style or identity.STYLES[-1])
+        options = {} if self.proved is None else {"proved": self.proved}
+        style = unit.style or identity.STYLES[-1]
+        plans = module.plan(unit.program, path=unit.path, sha256=unit.sha256, style=style, **options)
         source, comment_free = render(module.template, *plans, formatted=formatted)
         return source, verify(source, comment_free, module.dialect)
 

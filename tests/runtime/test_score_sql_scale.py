@@ -56,7 +56,9 @@ def write_tables(seed: Any, folder: Path, restaurants: int, rows: int) -> tuple[
     columns = [f'{print_value(field, at)} AS "{by_symbol[field.name]}"' for at, (_, field) in enumerate(fields)]
     if any(field.name == "date" for _, field in fields):  # the year and the month are then those of the date
         columns = [column for column in columns if not column.endswith(('"year"', '"month"'))]
-    facts = [f'{print_value(field, at)} AS "{by_symbol[field.name]}"' for at, field in enumerate(context_fields(program))]
+    facts = [
+        f'{print_value(field, at)} AS "{by_symbol[field.name]}"' for at, field in enumerate(context_fields(program))
+    ]
     keys = f"SELECT 'b' || i AS business_id, p AS position, hash(i, p) AS h FROM range({restaurants}) a(i), range({rows}) b(p)"
     row_path, context_path = str(folder / "rows.parquet"), str(folder / "contexts.parquet")
     with duckdb.connect() as connection:

@@ -32,6 +32,7 @@ _MAX_PLAYERS = 8  # each more doubles the evaluations
 _MIN_PLAYERS = 3
 _MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
 _MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
+_MIN_COMPARED_REVIEWS = 3  # with fewer, none is evaluated
 _NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
 
 
@@ -171,12 +172,18 @@ class AttributionFinder:
         return True
 
     def _merge_smallest(self, players: Sequence[_Player]) -> list[_Player]:
-        """Return at most as many players as the reviews allow: those whose absence matters least become one."""
+        """Return at most as many players as the reviews allow: those whose absence matters least become one.
+
+        Of very many reviews, these are the smallest groups.
+        """
         affordable = (_MAX_EVALUATED_REVIEWS // max(1, len(self.rows))).bit_length() - 1
         limit = max(_MIN_PLAYERS, min(_MAX_PLAYERS, affordable))
         if len(players) <= limit:
             return [*players]
-        ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        if len(players) * len(self.rows) <= _MAX_EVALUATED_REVIEWS:
+            ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        else:
+            ranked = sorted(players, key=lambda player: -len(player.places))
         rest = ranked[limit - 1 :]
         merged = _Player(
             f"{number_of(len(rest), 'smaller part')} together",
@@ -246,7 +253,7 @@ class AttributionFinder:
         """Return the position of the review whose absence alone changes the number most, of the first ones of a group."""
         affordable = _MAX_EVALUATED_REVIEWS // (_MAX_PLAYERS * len(self.rows))
         candidates = places[: min(_MAX_COMPARED_REVIEWS, affordable)]
-        if len(candidates) < 2:
+        if len(candidates) < _MIN_COMPARED_REVIEWS:
             return places[0]
         return max(candidates, key=lambda place: abs(self._whole - self._evaluate([_Player("", frozenset((place,)))])))
 

@@ -30,7 +30,7 @@ State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 MAX_ADDED_REVIEWS = 12  # advice that takes more new reviews is none
 MAX_LEFT_OUT_REVIEWS = 5
-MAX_REVIEWS_PER_STEP = 500
+MAX_REVIEWS_PER_STEP = 200
 
 
 class _Part(BaseModel):

@@ -353,13 +353,13 @@ def _describe_shares(attribution: Attribution) -> Iterator[str]:
     """Yield how to read the shares: that they differ from absences, and which parts have the other sign when alone."""
     listed = [part for part in _list_parts(attribution) if part.without is not None]
     if any(_fix(attribution.value - part.change) != _fix(part.without or 0.0) for part in listed):
-        yield "A share can differ from what the part's absence takes away."
+        yield "A share can differ from what the part's absence takes away, also in sign."
     for effect, sign in (("raise", 1), ("lower", -1)):
         turned = [
             part.code for part in listed if ((part.alone or 0.0) - attribution.base) * sign > 0 > part.change * sign
         ]
         if turned:
-            yield f"Alone, {_join_words(turned)} would {effect} the score."
+            yield f"As the only part, {' or '.join(turned)} would {effect} the score."
 
 
 def _describe_policy(explanation: ExplanationData) -> str:

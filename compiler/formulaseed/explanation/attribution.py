@@ -89,7 +89,9 @@ class AttributionFinder:
             if abs(share) > _NEGLIGIBLE:
                 rest = traces[-1 - (1 << place)]  # of all other players
                 verdict = rest[decider] if rest[decider] != values[decider] else None
-                parts.append(self._build_part(players[place], share, rest[compared.name], verdict))
+                part = self._build_part(players[place], share)
+                without = {"without": rest[compared.name], "verdict_without": verdict, "alone": numbers[1 << place]}
+                parts.append(part.model_copy(update=without))
         parts.sort(key=lambda part: -abs(part.change))
         if score != unlimited:
             parts.append(_describe_limit(compared, float(score), float(unlimited)))
@@ -226,11 +228,8 @@ class AttributionFinder:
             for subset in range(2 ** len(players))
         ]
 
-    def _build_part(self, player: _Player, change: float, without: float, verdict: Value) -> AttributionPart:
-        """Return a player with its share, the number `without` it, and the review that matters most, as data.
-
-        `verdict` is the verdict without the player; None if it is the same one.
-        """
+    def _build_part(self, player: _Player, change: float) -> AttributionPart:
+        """Return a player with its share, and the review that matters most, as data; without what its absence gives."""
         places = sorted(player.places)
         names = [review_name(self.rows[place], place) for place in places]
         main = None
@@ -240,8 +239,9 @@ class AttributionFinder:
             code="",
             label=player.label,
             change=change,
-            without=without,
-            verdict_without=verdict,
+            without=None,
+            alone=None,
+            verdict_without=None,
             source="reviews" if places else "facts",
             reviews=names,
             main_review=main,
@@ -325,6 +325,7 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         label=label,
         change=score - unlimited,
         without=None,
+        alone=None,
         verdict_without=None,
         source="limit",
         reviews=[],

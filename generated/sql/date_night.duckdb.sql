@@ -14,8 +14,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("occasion" AS ENUM ('none', 'date', 'first_date', 'celebration')) AS "occasion",
-    TRY_CAST("mood" AS ENUM ('none', 'romantic', 'ordinary', 'spoiled')) AS "mood",
+    TRY_CAST("occasion" AS VARCHAR) AS "occasion",
+    TRY_CAST("mood" AS VARCHAR) AS "mood",
     TRY_CAST("too_loud" AS BOOLEAN) AS "too_loud",
     TRY_CAST("felt_rushed" AS BOOLEAN) AS "felt_rushed",
     TRY_CAST("soft_light" AS BOOLEAN) AS "soft_light",
@@ -32,8 +32,8 @@ WITH review_input AS (
     COALESCE("felt_rushed", FALSE) AS "felt_rushed",
     COALESCE("soft_light", FALSE) AS "soft_light",
     COALESCE("would_return", FALSE) AS "would_return",
-    "occasion" IS NOT NULL
-      AND "mood" IS NOT NULL
+    "occasion" IN ('none', 'date', 'first_date', 'celebration')
+      AND "mood" IN ('none', 'romantic', 'ordinary', 'spoiled')
       AND ("too_loud" IS NULL OR "too_loud" IS NOT NULL)
       AND ("felt_rushed" IS NULL OR "felt_rushed" IS NOT NULL)
       AND ("soft_light" IS NULL OR "soft_light" IS NOT NULL)
@@ -81,7 +81,7 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
+    COUNT_IF("is_valid") AS "valid_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- n_dates: evenings for two: count where $is_date
     COUNT(*) FILTER (WHERE "is_date") AS "n_dates",

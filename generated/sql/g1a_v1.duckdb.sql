@@ -12,8 +12,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("incident_severity" AS ENUM ('none', 'mild', 'moderate', 'severe')) AS "incident_severity",
-    TRY_CAST("account_type" AS ENUM ('none', 'firsthand', 'secondhand', 'hypothetical')) AS "account_type",
+    TRY_CAST("incident_severity" AS VARCHAR) AS "incident_severity",
+    TRY_CAST("account_type" AS VARCHAR) AS "account_type",
     TRY_CAST("year" AS BIGINT) AS "year"
   FROM "rows"
   WHERE "business_id" IS NOT NULL
@@ -24,8 +24,8 @@ WITH review_input AS (
     "incident_severity",
     "account_type",
     CASE WHEN "year" BETWEEN -1000000000000000 AND 1000000000000000 THEN "year" END AS "year",
-    "incident_severity" IS NOT NULL
-      AND "account_type" IS NOT NULL
+    "incident_severity" IN ('none', 'mild', 'moderate', 'severe')
+      AND "account_type" IN ('none', 'firsthand', 'secondhand', 'hypothetical')
       AND "year" IS NOT NULL AS "is_valid",
     "year" BETWEEN -1000000000000000 AND 1000000000000000 AS "is_exact"
   FROM review_input
@@ -48,8 +48,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- n_mild: count where e['incident_severity'] == 'mild' and e['account_type'] == 'firsthand'
     COUNT(*) FILTER (WHERE "incident_severity" = 'mild' AND "account_type" = 'firsthand') AS "n_mild",

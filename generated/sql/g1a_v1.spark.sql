@@ -48,8 +48,8 @@ WITH review_input AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
-    COUNT(*) FILTER (WHERE `is_valid`) AS `valid_count`,
-    COUNT(*) FILTER (WHERE `is_exact`) AS `exact_count`,
+    COUNT_IF(`is_valid`) AS `valid_count`,
+    COUNT_IF(`is_exact`) AS `exact_count`,
     COUNT(DISTINCT `position`) AS `order_count`,
     -- n_mild: count where e['incident_severity'] == 'mild' and e['account_type'] == 'firsthand'
     COUNT(*) FILTER (WHERE `incident_severity` = 'mild' AND `account_type` = 'firsthand') AS `n_mild`,

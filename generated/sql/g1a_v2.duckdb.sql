@@ -15,9 +15,9 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("incident_severity" AS ENUM ('none', 'mild', 'moderate', 'severe')) AS "incident_severity",
-    TRY_CAST("account_type" AS ENUM ('none', 'firsthand', 'secondhand', 'hypothetical')) AS "account_type",
-    TRY_CAST("safety_interaction" AS ENUM ('none', 'positive', 'negative', 'betrayal')) AS "safety_interaction",
+    TRY_CAST("incident_severity" AS VARCHAR) AS "incident_severity",
+    TRY_CAST("account_type" AS VARCHAR) AS "account_type",
+    TRY_CAST("safety_interaction" AS VARCHAR) AS "safety_interaction",
     TRY_CAST("stars" AS DOUBLE) AS "stars",
     TRY_CAST("useful" AS BIGINT) AS "useful",
     TRY_CAST("year" AS BIGINT) AS "year"
@@ -33,9 +33,9 @@ WITH review_input AS (
     CASE WHEN "stars" BETWEEN -1e100 AND 1e100 THEN "stars" END AS "stars",
     CASE WHEN "useful" BETWEEN -1000000000000000 AND 1000000000000000 THEN "useful" END AS "useful",
     CASE WHEN "year" BETWEEN -1000000000000000 AND 1000000000000000 THEN "year" END AS "year",
-    "incident_severity" IS NOT NULL
-      AND "account_type" IS NOT NULL
-      AND "safety_interaction" IS NOT NULL
+    "incident_severity" IN ('none', 'mild', 'moderate', 'severe')
+      AND "account_type" IN ('none', 'firsthand', 'secondhand', 'hypothetical')
+      AND "safety_interaction" IN ('none', 'positive', 'negative', 'betrayal')
       AND "stars" BETWEEN -1e100 AND 1e100
       AND "useful" IS NOT NULL
       AND "year" IS NOT NULL AS "is_valid",
@@ -78,8 +78,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_MILD: mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
     COUNT(*) FILTER (WHERE "incident_severity" = 'mild' AND "account_type" = 'firsthand') AS "N_MILD",
@@ -101,7 +101,7 @@ WITH review_input AS (
     COUNT(*) FILTER (WHERE "IS_INCIDENT" AND "year" < 2023) AS "N_OLD",
     -- MOST_RECENT_YEAR: year of the latest reaction: max of meta.year where $IS_INCIDENT, default 2020
     MAX("year") FILTER (WHERE "IS_INCIDENT") AS "MOST_RECENT_YEAR",
-    ARG_MIN("TOTAL_WEIGHT_row_fault", "position") FILTER (WHERE "TOTAL_WEIGHT_row_fault" IS NOT NULL) AS "TOTAL_WEIGHT_fault",
+    MAX("TOTAL_WEIGHT_row_fault") AS "TOTAL_WEIGHT_fault",
     -- TOTAL_WEIGHT: credibility of all reactions: sum of 5 - meta.stars + log(meta.useful + 1) where $IS_INCIDENT
     SUM(5 - "stars" + LN(CASE WHEN "TOTAL_WEIGHT_part" > 0 THEN "TOTAL_WEIGHT_part" END) ORDER BY "position") FILTER (WHERE "IS_INCIDENT") AS "TOTAL_WEIGHT"
   FROM review_3

@@ -14,9 +14,9 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("hygiene_issue" AS ENUM ('none', 'surfaces', 'restroom', 'foreign_object', 'handling', 'pest')) AS "hygiene_issue",
-    TRY_CAST("witnessed_by" AS ENUM ('none', 'firsthand', 'secondhand')) AS "witnessed_by",
-    TRY_CAST("illness" AS ENUM ('none', 'suspected', 'ill', 'medical')) AS "illness",
+    TRY_CAST("hygiene_issue" AS VARCHAR) AS "hygiene_issue",
+    TRY_CAST("witnessed_by" AS VARCHAR) AS "witnessed_by",
+    TRY_CAST("illness" AS VARCHAR) AS "illness",
     TRY_CAST("told_staff" AS BOOLEAN) AS "told_staff",
     TRY_CAST("staff_fixed" AS BOOLEAN) AS "staff_fixed",
     TRY_CAST("praised_clean" AS BOOLEAN) AS "praised_clean",
@@ -38,9 +38,9 @@ WITH review_input AS (
     COALESCE("review_validity", 'valid') AS "review_validity",
     CASE WHEN "useful" BETWEEN -1000000000000000 AND 1000000000000000 THEN "useful" END AS "useful",
     CASE WHEN "year" BETWEEN -1000000000000000 AND 1000000000000000 THEN "year" END AS "year",
-    "hygiene_issue" IS NOT NULL
-      AND "witnessed_by" IS NOT NULL
-      AND "illness" IS NOT NULL
+    "hygiene_issue" IN ('none', 'surfaces', 'restroom', 'foreign_object', 'handling', 'pest')
+      AND "witnessed_by" IN ('none', 'firsthand', 'secondhand')
+      AND "illness" IN ('none', 'suspected', 'ill', 'medical')
       AND ("told_staff" IS NULL OR "told_staff" IS NOT NULL)
       AND ("staff_fixed" IS NULL OR "staff_fixed" IS NOT NULL)
       AND ("praised_clean" IS NULL OR "praised_clean" IS NOT NULL)
@@ -114,8 +114,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_JUDGED: trustworthy reviews: count where $IS_VALID
     COUNT(*) FILTER (WHERE "IS_VALID_2") AS "N_JUDGED",

@@ -114,8 +114,8 @@ WITH review_input AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
-    COUNT(*) FILTER (WHERE `is_valid`) AS `valid_count`,
-    COUNT(*) FILTER (WHERE `is_exact`) AS `exact_count`,
+    COUNT_IF(`is_valid`) AS `valid_count`,
+    COUNT_IF(`is_exact`) AS `exact_count`,
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_JUDGED: trustworthy reviews: count where $IS_VALID
     COUNT(*) FILTER (WHERE `IS_VALID_2`) AS `N_JUDGED`,

@@ -13,8 +13,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("visit_time" AS ENUM ('none', 'day', 'evening', 'late')) AS "visit_time",
-    TRY_CAST("safety_concern" AS ENUM ('none', 'uneasy', 'incident')) AS "safety_concern",
+    TRY_CAST("visit_time" AS VARCHAR) AS "visit_time",
+    TRY_CAST("safety_concern" AS VARCHAR) AS "safety_concern",
     TRY_CAST("rowdy_crowd" AS BOOLEAN) AS "rowdy_crowd",
     TRY_CAST("security_present" AS BOOLEAN) AS "security_present",
     TRY_CAST("closed_early" AS BOOLEAN) AS "closed_early",
@@ -33,8 +33,8 @@ WITH review_input AS (
     COALESCE("closed_early", FALSE) AS "closed_early",
     CASE WHEN "month" BETWEEN -1000000000000000 AND 1000000000000000 THEN "month" END AS "month",
     "date",
-    "visit_time" IS NOT NULL
-      AND "safety_concern" IS NOT NULL
+    "visit_time" IN ('none', 'day', 'evening', 'late')
+      AND "safety_concern" IN ('none', 'uneasy', 'incident')
       AND ("rowdy_crowd" IS NULL OR "rowdy_crowd" IS NOT NULL)
       AND ("security_present" IS NULL OR "security_present" IS NOT NULL)
       AND ("closed_early" IS NULL OR "closed_early" IS NOT NULL)
@@ -102,8 +102,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_REVIEWS: relevant reviews: count
     COUNT(*) AS "N_REVIEWS",

@@ -13,8 +13,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("comparison" AS ENUM ('none', 'better', 'equal', 'worse')) AS "comparison",
-    TRY_CAST("basis" AS ENUM ('none', 'food', 'price', 'service', 'convenience')) AS "basis",
+    TRY_CAST("comparison" AS VARCHAR) AS "comparison",
+    TRY_CAST("basis" AS VARCHAR) AS "basis",
     TRY_CAST("rival_named" AS VARCHAR) AS "rival_named",
     TRY_CAST("switched_here" AS BOOLEAN) AS "switched_here"
   FROM "rows"
@@ -27,8 +27,8 @@ WITH review_input AS (
     "basis",
     COALESCE("rival_named", '') AS "rival_named",
     COALESCE("switched_here", FALSE) AS "switched_here",
-    "comparison" IS NOT NULL
-      AND "basis" IS NOT NULL
+    "comparison" IN ('none', 'better', 'equal', 'worse')
+      AND "basis" IN ('none', 'food', 'price', 'service', 'convenience')
       AND ("rival_named" IS NULL OR "rival_named" IS NOT NULL)
       AND ("switched_here" IS NULL OR "switched_here" IS NOT NULL) AS "is_valid"
   FROM review_input
@@ -68,7 +68,7 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
+    COUNT_IF("is_valid") AS "valid_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_COMPARED: comparisons: count where $IS_COMPARED
     COUNT(*) FILTER (WHERE "IS_COMPARED") AS "N_COMPARED",
@@ -83,7 +83,7 @@ WITH review_input AS (
     -- N_SWITCHED: guests who switched here: count where extraction.switched_here and extraction.comparison != 'worse'
     COUNT(*) FILTER (WHERE "switched_here" AND "comparison" <> 'worse') AS "N_SWITCHED",
     -- SWING: weighed outcome of all comparisons: sum of (1 if extraction.comparison == 'better' else -1 if extraction.comparison == 'worse' else 0) * (1....
-    SUM(CASE WHEN "comparison" = 'better' THEN 1 ELSE CASE WHEN "comparison" = 'worse' THEN -1 ELSE 0 END END * CASE WHEN "basis" IN ('food', 'price') THEN 1.5e0 ELSE 1.0e0 END * (1 + 0.5e0 * CASE WHEN "IS_NAMED" THEN 1 ELSE 0 END) ORDER BY "position") FILTER (WHERE "IS_COMPARED") AS "SWING"
+    SUM(CASE WHEN "comparison" = 'better' THEN 1 ELSE CASE WHEN "comparison" = 'worse' THEN -1 ELSE 0 END END * CASE WHEN "basis" IN ('food', 'price') THEN 1.5e0 ELSE 1.0e0 END * (1 + 0.5e0 * CASE WHEN "IS_NAMED" THEN 1 ELSE 0 END)) FILTER (WHERE "IS_COMPARED") AS "SWING"
   FROM review_3
   GROUP BY "business_id"
 ), restaurant AS (
@@ -115,7 +115,15 @@ WITH review_input AS (
     -- IS_THIN: few comparisons: 0 < N_COMPARED <= 3
     0 < "N_COMPARED" AND "N_COMPARED" <= 3 AS "IS_THIN",
     -- NAMED_LOSS_FACTOR: factor for losses to named rivals: 0.85 ** min(N_NAMED_LOST, 6)
-    POWER(0.85e0, LEAST("N_NAMED_LOST", 6)) AS "NAMED_LOSS_FACTOR",
+    CASE LEAST("N_NAMED_LOST", 6)
+      WHEN 0 THEN 1.0e0
+      WHEN 1 THEN 0.85e0
+      WHEN 2 THEN 0.7224999999999999e0
+      WHEN 3 THEN 0.6141249999999999e0
+      WHEN 4 THEN 0.5220062499999999e0
+      WHEN 5 THEN 0.44370531249999995e0
+      WHEN 6 THEN 0.37714951562499993e0
+    END AS "NAMED_LOSS_FACTOR",
     -- SWITCH_CREDIT: credit for guests who switched, in points: min(10, 2 * N_SWITCHED)
     LEAST(10, 2 * "N_SWITCHED") AS "SWITCH_CREDIT",
     -- TRADE_DENSITY: density of the trade: lookup of context.categories in 10 keys, substring_max, default 1.0

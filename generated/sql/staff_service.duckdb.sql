@@ -13,9 +13,9 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("attitude" AS ENUM ('none', 'warm', 'indifferent', 'rude')) AS "attitude",
-    TRY_CAST("attentiveness" AS ENUM ('none', 'prompt', 'slow', 'absent')) AS "attentiveness",
-    TRY_CAST("order_error" AS ENUM ('none', 'fixed', 'unfixed')) AS "order_error",
+    TRY_CAST("attitude" AS VARCHAR) AS "attitude",
+    TRY_CAST("attentiveness" AS VARCHAR) AS "attentiveness",
+    TRY_CAST("order_error" AS VARCHAR) AS "order_error",
     TRY_CAST("manager_involved" AS BOOLEAN) AS "manager_involved",
     TRY_CAST("employee_named" AS VARCHAR) AS "employee_named",
     TRY_CAST("stars" AS DOUBLE) AS "stars",
@@ -39,9 +39,9 @@ WITH review_input AS (
     CASE WHEN "funny" BETWEEN -1000000000000000 AND 1000000000000000 THEN "funny" END AS "funny",
     CASE WHEN "cool" BETWEEN -1000000000000000 AND 1000000000000000 THEN "cool" END AS "cool",
     CASE WHEN "user_fans" BETWEEN -1000000000000000 AND 1000000000000000 THEN "user_fans" END AS "user_fans",
-    "attitude" IS NOT NULL
-      AND "attentiveness" IS NOT NULL
-      AND "order_error" IS NOT NULL
+    "attitude" IN ('none', 'warm', 'indifferent', 'rude')
+      AND "attentiveness" IN ('none', 'prompt', 'slow', 'absent')
+      AND "order_error" IN ('none', 'fixed', 'unfixed')
       AND ("manager_involved" IS NULL OR "manager_involved" IS NOT NULL)
       AND ("employee_named" IS NULL OR "employee_named" IS NOT NULL)
       AND "stars" BETWEEN -1e100 AND 1e100
@@ -96,8 +96,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_SERVICE: reviews of the service: count where $IS_SERVICE
     COUNT(*) FILTER (WHERE "IS_SERVICE") AS "N_SERVICE",

@@ -14,8 +14,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("price_view" AS ENUM ('none', 'bargain', 'fair', 'pricey', 'overpriced')) AS "price_view",
-    TRY_CAST("portion" AS ENUM ('none', 'generous', 'adequate', 'small')) AS "portion",
+    TRY_CAST("price_view" AS VARCHAR) AS "price_view",
+    TRY_CAST("portion" AS VARCHAR) AS "portion",
     TRY_CAST("amount_per_person" AS DOUBLE) AS "amount_per_person",
     TRY_CAST("hidden_charges" AS BOOLEAN) AS "hidden_charges",
     TRY_CAST("would_pay_again" AS BOOLEAN) AS "would_pay_again",
@@ -34,8 +34,8 @@ WITH review_input AS (
     COALESCE("would_pay_again", FALSE) AS "would_pay_again",
     CASE WHEN "stars" BETWEEN -1e100 AND 1e100 THEN "stars" END AS "stars",
     CASE WHEN "useful" BETWEEN -1000000000000000 AND 1000000000000000 THEN "useful" END AS "useful",
-    "price_view" IS NOT NULL
-      AND "portion" IS NOT NULL
+    "price_view" IN ('none', 'bargain', 'fair', 'pricey', 'overpriced')
+      AND "portion" IN ('none', 'generous', 'adequate', 'small')
       AND ("amount_per_person" IS NULL OR "amount_per_person" BETWEEN -1e100 AND 1e100)
       AND ("hidden_charges" IS NULL OR "hidden_charges" IS NOT NULL)
       AND ("would_pay_again" IS NULL OR "would_pay_again" IS NOT NULL)
@@ -75,8 +75,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_JUDGED: opinions on prices: count where $IS_PRICE_TALK
     COUNT(*) FILTER (WHERE "IS_PRICE_TALK") AS "N_JUDGED",

@@ -14,9 +14,9 @@ WITH review_input AS (
   SELECT
     "business_id",
     "position",
-    TRY_CAST("wait_kind" AS ENUM ('none', 'table', 'food', 'bill')) AS "wait_kind",
+    TRY_CAST("wait_kind" AS VARCHAR) AS "wait_kind",
     TRY_CAST("wait_minutes" AS BIGINT) AS "wait_minutes",
-    TRY_CAST("outcome" AS ENUM ('none', 'stayed', 'walked_out', 'compensated')) AS "outcome",
+    TRY_CAST("outcome" AS VARCHAR) AS "outcome",
     TRY_CAST("blames_staffing" AS BOOLEAN) AS "blames_staffing",
     TRY_CAST("year" AS BIGINT) AS "year"
   FROM "rows"
@@ -30,9 +30,9 @@ WITH review_input AS (
     "outcome",
     COALESCE("blames_staffing", FALSE) AS "blames_staffing",
     CASE WHEN "year" BETWEEN -1000000000000000 AND 1000000000000000 THEN "year" END AS "year",
-    "wait_kind" IS NOT NULL
+    "wait_kind" IN ('none', 'table', 'food', 'bill')
       AND ("wait_minutes" IS NULL OR "wait_minutes" IS NOT NULL)
-      AND "outcome" IS NOT NULL
+      AND "outcome" IN ('none', 'stayed', 'walked_out', 'compensated')
       AND ("blames_staffing" IS NULL OR "blames_staffing" IS NOT NULL)
       AND "year" IS NOT NULL AS "is_valid",
     ("wait_minutes" IS NULL OR "wait_minutes" BETWEEN -1000000000000000 AND 1000000000000000)
@@ -69,8 +69,8 @@ WITH review_input AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
-    COUNT(*) FILTER (WHERE "is_valid") AS "valid_count",
-    COUNT(*) FILTER (WHERE "is_exact") AS "exact_count",
+    COUNT_IF("is_valid") AS "valid_count",
+    COUNT_IF("is_exact") AS "exact_count",
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_WAITS: waits: count where $IS_WAIT
     COUNT(*) FILTER (WHERE "IS_WAIT") AS "N_WAITS",

@@ -69,8 +69,8 @@ WITH review_input AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
-    COUNT(*) FILTER (WHERE `is_valid`) AS `valid_count`,
-    COUNT(*) FILTER (WHERE `is_exact`) AS `exact_count`,
+    COUNT_IF(`is_valid`) AS `valid_count`,
+    COUNT_IF(`is_exact`) AS `exact_count`,
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_WAITS: waits: count where $IS_WAIT
     COUNT(*) FILTER (WHERE `IS_WAIT`) AS `N_WAITS`,

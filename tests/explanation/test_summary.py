@@ -47,6 +47,33 @@ def test_the_base_is_the_score_without_the_parts(name: str) -> None:
     assert math.isclose(counted["RAW_RISK"], attribution.base, abs_tol=1e-9)
 
 
+@pytest.mark.parametrize("name", LINES)
+def test_a_part_says_what_the_policy_gives_without_it(name: str) -> None:
+    """The reviews of each part are left out, and evaluated: the score and, if it is another one, the verdict."""
+    line, explanation = LINES[name], explain_line(name)
+    assert explanation.attribution is not None
+    for part in explanation.attribution.parts:
+        if part.source == "reviews":
+            rows = [row for row in line["rows"] if row["review_id"] not in part.reviews]
+            values = load_evaluator(G1A).trace(rows, line["context"])
+            assert (part.without, part.verdict_without or explanation.verdict) == (
+                values["FINAL_RISK_SCORE"], values["VERDICT"],
+            )  # fmt: skip
+
+
+def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
+    """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
+    line, explanation = LINES["golden-carp"], explain_line("golden-carp")
+    assert explanation.attribution is not None
+    assert "As the only part, R3 would raise the score." in " ".join(explanation.text.split())
+    part = next(part for part in explanation.attribution.parts if part.code == "R3")
+    counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
+    rows = [row for row in line["rows"] if row["review_id"] not in counted]
+    alone = load_evaluator(G1A).trace(rows, {**line["context"], "categories": ""})
+    assert part.alone == pytest.approx(alone["RAW_RISK"])
+    assert part.alone > explanation.attribution.base
+
+
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
 @given(data=st.data())
 @pytest.mark.thorough

@@ -122,6 +122,8 @@ def test_the_command_counts_what_was_handed_back(tmp_path: Path) -> None:
         done = command("score", seed, *tables, "--out", out, *options)
         assert done.status == 0
         assert done.err.endswith(end)
+        # One restaurant of 40 is more than 1 %.
+        assert ("warning[FS706]" in done.err) is (end == handed)
         outputs.add(out.read_bytes())
     assert len(outputs) == 1
 

@@ -11,12 +11,22 @@ import click
 
 from formulaseed.cli.inputs import Loaded, load, parameters_of
 from formulaseed.cli.options import duplicates_option, param_option
-from formulaseed.cli.output import Progress, finish, is_terminal, report_failures, say, show_progress
+from formulaseed.cli.output import (
+    Progress,
+    finish,
+    is_terminal,
+    report_failures,
+    say,
+    show_diagnostics,
+    show_progress,
+)
 from formulaseed.cli.results import reasons_option
 from formulaseed.data.files import refuse_input
 from formulaseed.data.parquet import require_pyarrow
 from formulaseed.data.results import FINE, PARTIAL, WRONG, Failures
 from formulaseed.data.scored import build_table, check_suffix, skip_pandas, write_batches, write_values
+from formulaseed.diagnostics.catalogue import reading as catalogue
+from formulaseed.documents import FormulaSeed
 from formulaseed.runtime.scoring import ScoredBatches, score_lines, score_tables
 from formulaseed.runtime.table_names import (
     DEFAULT_KEY,
@@ -29,6 +39,9 @@ from formulaseed.runtime.table_names import (
 )
 from formulaseed.runtime.tables import ScoreOptions
 from formulaseed.source.printing import number_of
+
+_MAX_HANDED_BACK = 0.01
+"""The share of restaurants that a query may hand back, and that do not fail, without a warning."""
 
 
 @click.command("score")
@@ -100,7 +113,7 @@ def score(
             return results.counts
 
         counts = score_tables(loaded.known_seed, loaded.evaluator, rows, contexts, options, write)
-    _report_and_exit(out, counts, strict)
+    _report_and_exit(out, counts, strict, seed=loaded.known_seed)
 
 
 def _score_on_spark(
@@ -186,12 +199,14 @@ class _MonitoredBatches:
             raise _OrphanRowsError
 
 
-def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Failures | None = None) -> NoReturn:
+def _report_and_exit(
+    out: str, counts: Counter[str], strict: bool, failures: Failures | None = None, seed: FormulaSeed | None = None
+) -> NoReturn:
     """Report the numbers of restaurants, failures and unused rows on standard error, and exit with the status.
 
     `counts` are the failed restaurants by kind, and the numbers under `RESTAURANTS`, `ORPHAN_ROWS`, `KEYLESS_CONTEXTS`,
     `DUPLICATE_ROWS`, `HANDED_BACK` and `UNCHANGED`, which are removed from it. The status is `WRONG` if rows have no restaurant
-    and `strict` forbids that, `PARTIAL` if restaurants failed.
+    and `strict` forbids that, `PARTIAL` if restaurants failed. A query that often handed restaurants back is a warning at `seed`.
     """
     names = (ORPHAN_ROWS, KEYLESS_CONTEXTS, DUPLICATE_ROWS, RESTAURANTS, HANDED_BACK)
     orphans, nameless, duplicate_rows, restaurants, handed_back = (counts.pop(name, 0) for name in names)
@@ -199,6 +214,11 @@ def _report_and_exit(out: str, counts: Counter[str], strict: bool, failures: Fai
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
         finish(WRONG)
+    computed = handed_back - counts.total()
+    if seed is not None and computed > _MAX_HANDED_BACK * restaurants:
+        number = number_of(computed, "restaurant")
+        warning = catalogue.often_handed_back(seed.document.source, number, computed / restaurants)
+        show_diagnostics([warning], err=True)
     line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
     if counts:
         line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"

@@ -109,6 +109,7 @@ _TABLE = (
     CodeEntry("FS703", "error", "inexact-in-dialect"),
     CodeEntry("FS704", "error", "column-clash"),
     CodeEntry("FS705", "error", "query-too-large"),
+    CodeEntry("FS706", "warning", "often-handed-back"),
     # FS8: requests: patterns (FS80), structures (FS81) and shorthands (FS82), whose commands take warnings for errors
     CodeEntry("FS801", "error", "invalid-pattern"),
     CodeEntry("FS802", "error", "unsupported-pattern"),

@@ -32,6 +32,7 @@ _MAX_PLAYERS = 8  # each more doubles the evaluations
 _MIN_PLAYERS = 3
 _MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
 _MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
+_MIN_COMPARED_REVIEWS = 3  # with fewer, none is evaluated
 _NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
 
 
@@ -75,24 +76,22 @@ class AttributionFinder:
             # a nested value would come back where its field is set to null
             self._facts = read_used_context(self.evaluator, self.dependencies.program, self.context)
             players = self._merge_smallest([*self._group_reviews(), *self._find_facts()])
-            changes, base = self._compute_changes(players)
-            rests = [self._trace([player]) for player in players]
+            traces = self._trace_subsets(players)
+            numbers = [self._read_number(trace) for trace in traces]
         except (DataError, EvaluationError):
             return None
         score = values[compared.name]
         unlimited = values[self._number]
         if not is_number(score) or not is_number(unlimited):
             return None
-        parts = [
-            self._build_part(player, change).model_copy(
-                update={
-                    "without": rest[compared.name],
-                    "verdict_without": rest[decider] if rest[decider] != values[decider] else None,
-                }
-            )
-            for player, change, rest in zip(players, changes, rests, strict=True)
-            if abs(change) > _NEGLIGIBLE
-        ]
+        parts = []
+        for place, share in enumerate(compute_shares(numbers)):
+            if abs(share) > _NEGLIGIBLE:
+                rest = traces[-1 - (1 << place)]  # of all other players
+                verdict = rest[decider] if rest[decider] != values[decider] else None
+                part = self._build_part(players[place], share)
+                without = {"without": rest[compared.name], "verdict_without": verdict, "alone": numbers[1 << place]}
+                parts.append(part.model_copy(update=without))
         parts.sort(key=lambda part: -abs(part.change))
         if score != unlimited:
             parts.append(_describe_limit(compared, float(score), float(unlimited)))
@@ -102,7 +101,7 @@ class AttributionFinder:
             unit=compared.unit,
             adverse=compared.adverse,
             highest=_find_highest(compared),
-            base=base,
+            base=numbers[0],
             value=float(score),
             uncounted=len(self.rows) - len({place for player in players for place in player.places}),
             parts=[_add_code(part, place) for place, part in enumerate(parts, 1)],
@@ -175,12 +174,18 @@ class AttributionFinder:
         return True
 
     def _merge_smallest(self, players: Sequence[_Player]) -> list[_Player]:
-        """Return at most as many players as the reviews allow: those whose absence matters least become one."""
+        """Return at most as many players as the reviews allow: those whose absence matters least become one.
+
+        Of very many reviews, these are the smallest groups.
+        """
         affordable = (_MAX_EVALUATED_REVIEWS // max(1, len(self.rows))).bit_length() - 1
         limit = max(_MIN_PLAYERS, min(_MAX_PLAYERS, affordable))
         if len(players) <= limit:
             return [*players]
-        ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        if len(players) * len(self.rows) <= _MAX_EVALUATED_REVIEWS:
+            ranked = sorted(players, key=lambda player: -abs(self._whole - self._evaluate([player])))
+        else:
+            ranked = sorted(players, key=lambda player: -len(player.places))
         rest = ranked[limit - 1 :]
         merged = _Player(
             f"{number_of(len(rest), 'smaller part')} together",
@@ -202,32 +207,29 @@ class AttributionFinder:
         context = {**self._facts, **{name: value for player in left_out for name, value in player.neutral.items()}}
         return self.evaluator.trace(self.parsed.copy_without(places), context, self.parameters)
 
-    def _evaluate(self, left_out: Sequence[_Player]) -> float:
-        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
-        number = self._trace(left_out)[self._number]
+    def _read_number(self, trace: Mapping[str, Any]) -> float:
+        """Return the number among the values of all steps. Raises `DataError` if it is null."""
+        number = trace[self._number]
         if not is_number(number):
             raise DataError(f"{self._number} is null without some reviews")
         return float(number)
 
-    def _compute_changes(self, players: Sequence[_Player]) -> tuple[list[float], float]:
-        """Return the Shapley value of each player, and the number without all of them. Evaluates each subset once."""
-        count = len(players)
-        values = [
-            self._evaluate([player for place, player in enumerate(players) if not subset >> place & 1])
-            for subset in range(2**count)
+    def _evaluate(self, left_out: Sequence[_Player]) -> float:
+        """Return the number without some players. Raises `DataError` or `EvaluationError` if it then has no value."""
+        return self._read_number(self._trace(left_out))
+
+    def _trace_subsets(self, players: Sequence[_Player]) -> list[Mapping[str, Any]]:
+        """Return the values of all steps for each subset of the players: with the player at `place` if the bit `place` is set.
+
+        Raises `DataError` or `EvaluationError` if an evaluation fails.
+        """
+        return [
+            self._trace([player for place, player in enumerate(players) if not subset >> place & 1])
+            for subset in range(2 ** len(players))
         ]
-        changes = []
-        for place in range(count):
-            change = 0.0
-            for subset in range(2**count):
-                if not subset >> place & 1:
-                    size = subset.bit_count()
-                    change += (values[subset | 1 << place] - values[subset]) / (count * comb(count - 1, size))
-            changes.append(change)
-        return changes, values[0]
 
     def _build_part(self, player: _Player, change: float) -> AttributionPart:
-        """Return a player with its change, and the review that matters most, as data."""
+        """Return a player with its share, and the review that matters most, as data; without what its absence gives."""
         places = sorted(player.places)
         names = [review_name(self.rows[place], place) for place in places]
         main = None
@@ -238,6 +240,7 @@ class AttributionFinder:
             label=player.label,
             change=change,
             without=None,
+            alone=None,
             verdict_without=None,
             source="reviews" if places else "facts",
             reviews=names,
@@ -250,9 +253,23 @@ class AttributionFinder:
         """Return the position of the review whose absence alone changes the number most, of the first ones of a group."""
         affordable = _MAX_EVALUATED_REVIEWS // (_MAX_PLAYERS * len(self.rows))
         candidates = places[: min(_MAX_COMPARED_REVIEWS, affordable)]
-        if len(candidates) < 2:
+        if len(candidates) < _MIN_COMPARED_REVIEWS:
             return places[0]
         return max(candidates, key=lambda place: abs(self._whole - self._evaluate([_Player("", frozenset((place,)))])))
+
+
+def compute_shares(values: Sequence[float]) -> list[float]:
+    """Return the Shapley value of each player, from the number for each subset of players, numbered by bits."""
+    count = len(values).bit_length() - 1
+    shares = []
+    for place in range(count):
+        share = 0.0
+        for subset in range(2**count):
+            if not subset >> place & 1:
+                size = subset.bit_count()
+                share += (values[subset | 1 << place] - values[subset]) / (count * comb(count - 1, size))
+        shares.append(share)
+    return shares
 
 
 def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -> nodes.Step | None:
@@ -308,6 +325,7 @@ def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> Att
         label=label,
         change=score - unlimited,
         without=None,
+        alone=None,
         verdict_without=None,
         source="limit",
         reviews=[],

@@ -284,6 +284,7 @@ class ChangeSearch:
         Skips candidates that the seed does not allow or that equal an earlier one; stops after `_max_candidates`. A
         later candidate must need fewer copies for a verdict than the earlier ones. One whose values no review of the run
         has counts only for verdicts that neither the earlier ones nor the changes to `reached` lead to.
+        For a restaurant with many reviews, a candidate is skipped if `MAX_ADDED_REVIEWS` copies do not change the verdict.
         """
         reviews = CandidateReviews(self.dependencies, self.rows, self._positions_by_step, self.observed, self.names)
         tried: set[tuple[Any, ...]] = set()
@@ -302,7 +303,11 @@ class ChangeSearch:
             else:
                 fewest |= dict.fromkeys(settled, 0)
             last: Value = self._verdict
-            for number in range(1, self._max_worth_trying(fewest, MAX_ADDED_REVIEWS) + 1):
+            numbers = range(1, self._max_worth_trying(fewest, MAX_ADDED_REVIEWS) + 1)
+            if self._max_candidates < _MAX_CANDIDATES:  # of many reviews each evaluation is expensive
+                most = self._trace(self._add_rows(parsed, MAX_ADDED_REVIEWS))
+                numbers = numbers if self._is_other_verdict(most) else range(0)
+            for number in numbers:
                 after = self._trace(self._add_rows(parsed, number))
                 if after is None or self._read_verdict(after) == last:
                     continue

@@ -341,12 +341,25 @@ def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
     """Yield sentences about shares, about reviews that no condition counts, and about missing facts."""
     attribution = explanation.attribution
     if attribution is not None and attribution.parts:
-        yield "Shares add up to the score. Parts act together: subtracting one's share does not leave it out."
+        yield from _describe_shares(attribution)
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
         yield f"Not counted: {reviews}, which meet no condition."
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
+
+
+def _describe_shares(attribution: Attribution) -> Iterator[str]:
+    """Yield how to read the shares: that they differ from absences, and which parts have the other sign when alone."""
+    listed = [part for part in _list_parts(attribution) if part.without is not None]
+    if any(_fix(attribution.value - part.change) != _fix(part.without or 0.0) for part in listed):
+        yield "A share can differ from what the part's absence takes away, also in sign."
+    for effect, sign in (("raise", 1), ("lower", -1)):
+        turned = [
+            part.code for part in listed if ((part.alone or 0.0) - attribution.base) * sign > 0 > part.change * sign
+        ]
+        if turned:
+            yield f"As the only part, {' or '.join(turned)} would {effect} the score."
 
 
 def _describe_policy(explanation: ExplanationData) -> str:

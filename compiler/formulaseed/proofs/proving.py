@@ -20,7 +20,7 @@ from formulaseed.pages.values import format_plain
 from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
 from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.properties import PropertyProver, parse_property, read_property
-from formulaseed.proofs.report import describe_cells, describe_domain, describe_witness, domain_json, list_lines
+from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
@@ -63,7 +63,7 @@ class Proofs(RenderedDocument):
         step = choose_verdict(self.program)
         if step is not None and self.claims.verdicts:
             label = label_of(step)
-            yield Heading(step.name if label == step.name.lower() else f"{step.name}: {label}", 3)
+            yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
             yield from list_lines(
                 (InlineCode(format_plain(claim.value)), self._describe_reach(claim)) for claim in self.claims.verdicts
             )
@@ -75,18 +75,22 @@ class Proofs(RenderedDocument):
             )
             yield Heading("Numbers", 3)
             yield Table(("output", "lowest", "highest"), [(InlineCode(name), low, high) for name, low, high in ends])
+            yield sentence(
+                "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
+                "there is none."
+            )
         if self.properties:
             yield Heading("Properties", 3)
             yield from list_lines((InlineCode(claim.text), self._describe_property(claim)) for claim in self.properties)
         yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
-        yield describe_domain(self.claims.domain)
+        yield from describe_scope(self.claims.domain)
 
     def _describe_reach(self, claim: ReachClaim) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
         if claim.witness is not None:
-            return f": a restaurant with {describe_witness(self.program, claim.witness)}"
+            return f": for example, a restaurant with {describe_witness(self.program, claim.witness)}"
         is_proved = claim.status == "unreachable"
         return ": no restaurant gets it, as proved" if is_proved else ": not known whether a restaurant gets it"
 
@@ -96,7 +100,9 @@ class Proofs(RenderedDocument):
         if total:
             missed = [claim for claim in self.claims.rules if claim.status != "reached"]
             yield Heading("Rules", 3)
-            yield sentence(f"{total - len(missed)} of {total}" if missed else f"All {total}", " rules are reached.")
+            names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
+            words = f"{total - len(missed)} of the {total} rules of {names} decide for some restaurant. The others:"
+            yield sentence(words if missed else f"Each of the {total} rules of {names} decides for some restaurant.")
             yield from list_lines(
                 (InlineCode(self._format_rule(claim)), self._describe_reach(claim)) for claim in missed
             )
@@ -126,7 +132,7 @@ class Proofs(RenderedDocument):
         if safe or lines:
             yield Heading("Failures", 3)
         if safe:
-            yield sentence("Cannot fail: ", *join_names(safe), ".")
+            yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
         yield from list_lines(lines)
 
     def _describe_property(self, claim: PropertyClaim) -> str:
@@ -134,12 +140,11 @@ class Proofs(RenderedDocument):
         if claim.witness is None:
             return ": proved" if claim.status == "proved" else ": not known"
         _, step, _, cause = claim.text.split(maxsplit=3)
-        change = f"{claim.amount} more of {cause}"
+        change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
-            change = f"one more review, so that it has {describe_witness(self.program, claim.added)},"
-        restaurant = describe_witness(self.program, claim.witness)
-        moved = f"takes {step} from {format_plain(claim.before)} to {format_plain(claim.after)}"
-        return f": refuted. A restaurant has {restaurant}: {change} {moved}"
+            change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
+        moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
+        return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
 
 
 def _format_end(end: EndClaim, words: str) -> str:

@@ -20,7 +20,10 @@ from formulaseed.proofs.world import Domain, format_number
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
-_SCOPE = "Proved in exact arithmetic, up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+_SCOPE = (
+    "Restaurants above are examples that were evaluated; fields that do not matter to one have simple values. "
+    "What is proved holds up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+)
 
 
 def describe_witness(program: nodes.Program, witness: Witness) -> str:
@@ -29,27 +32,29 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
     kinds: Counter[str] = Counter()
     for row in witness.rows:
         fields = [(section, name, value) for section in ("extraction", "meta") for name, value in row[section].items()]
-        words = [f"{labels.get((section, name), name)} {format_plain(value)}" for section, name, value in fields]
-        kinds[", ".join(words) or "any"] += 1
+        kinds[", ".join(f"{labels.get(known[:2], known[1])}: {format_plain(known[2])}" for known in fields)] += 1
     size = len(witness.rows)
-    listed = [f"{count} with {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
-    listed += [f"{len(kinds) - _MAX_KINDS} more kinds"] if len(kinds) > _MAX_KINDS else []
-    reviews = f"{size} review{'s' if size > 1 else ''} "
-    reviews += f"with {next(iter(kinds))}" if len(kinds) == 1 else f"({'; '.join(listed)})"
+    listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
+    if len(kinds) > _MAX_KINDS:
+        listed.append(f"{len(kinds) - _MAX_KINDS} more kinds")
+    words = f"{size or 'no'} review{'' if size == 1 else 's'}"
+    if len(kinds) > 1:
+        words += f" ({'; '.join(listed)})"
+    elif any(kinds):
+        words += f" ({'each with ' if size > 1 else ''}{next(iter(kinds))})"
     values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
-    shared = [f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
-    return "; ".join([reviews if kinds else "no reviews", *([", ".join(shared)] if shared else [])])
+    shared = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return f"{words}, and {shared}" if shared else words
 
 
-def describe_domain(domain: Domain) -> Paragraph:
-    """Return the scope of the proofs, with the values of each field that is not known by its type alone."""
-    fields = list_ranges(domain)
+def describe_scope(domain: Domain) -> Iterator[Block]:
+    """Yield the scope of the proofs, with the values of each field that is not known by its type alone."""
     parts: list[str] = []
-    for name, words in fields.items():
-        parts += ["; ", InlineCode(name), f" {words}"]
-    other_count = len(domain.fields) - len(fields)
-    ending = f"{'; ' if parts else ''}any value of the {other_count} other fields." if other_count else "."
-    return Paragraph((_SCOPE, *parts[1:], ending), "note")
+    for name, words in list_ranges(domain).items():
+        parts += [InlineCode(name), f": {words}; "]
+    ending = "any number of reviews, and any value of all other fields." if parts else "any values."
+    yield Heading("Scope", 3)
+    yield Paragraph((_SCOPE, *parts, ending), "note")
 
 
 def list_ranges(domain: Domain) -> dict[str, str]:
@@ -97,7 +102,7 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
         if relation.status in ("differs", "unknown")
     )
     yield from describe_cells(proof.has_cells)
-    yield describe_domain(proof.domain)
+    yield from describe_scope(proof.domain)
 
 
 def _describe_region(region: Region) -> tuple[str, ...]:
@@ -141,7 +146,7 @@ def _describe_relation(relation: StepRelation, program: nodes.Program) -> str:
     sides = zip(relation.witness, (relation.old_name, relation.name), strict=True)
     old, new = (format_plain(witness.outcome.values[name]) for witness, name in sides)
     restaurant = describe_witness(program, relation.witness[1])
-    return f" differs, as {old} to {new} for a restaurant with {restaurant}{order}"
+    return f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"
 
 
 def difference_json(proof: SeedProof) -> dict[str, Any]:

@@ -166,6 +166,7 @@ def _name_tables(tables: duck_sql.Tables, mapping: TableMapping) -> Tables:
         DUCKDB.quote_name(_CONTEXTS) if context_table is not None else None,
         key=KEY,
         order=ORDER,
+        is_typed=True,
         has_integer_order=row_table.columns[plan.order,] == "integer",
         ids=REVIEW if plan.ids == REVIEW else "",
         columns=columns,

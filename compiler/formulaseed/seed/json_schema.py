@@ -141,9 +141,8 @@ def _build_property() -> JsonSchema:
         "in": add_description("The step whose value grows.", _A_NAME),
         "review": add_description("The conditions that an added review meets.", build_ref("conditions")),
     }
-    ways = [{"required": [way]} for way in CAUSES]
     pairs = [{"required": [*pair]} for pair in CAUSES.items()]
-    return {"title": "Property", **build_object(PROPERTY_KEYS, properties, ()), "oneOf": ways, "anyOf": pairs}
+    return {"title": "Property", **build_object(PROPERTY_KEYS, properties, ()), "anyOf": pairs, "maxProperties": 2}
 
 
 def _build_extract() -> dict[str, JsonSchema]:

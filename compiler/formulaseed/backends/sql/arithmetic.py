@@ -33,6 +33,9 @@ NARROW = Range(-(2.0**31), 2.0**31 - 1)
 """The integers of the type INTEGER, which literals and expressions of literals have."""
 EXACT_TEST = f"< {number_literal(intervals.MAX_EXACT)}"
 _FINITE_TEST = f"<= {number_literal(limits.NUMBER_MAX)}"
+_MAX_POWERS = 20
+"""The number of exponents of a power that is printed as a table."""
+_TABLE_EXPONENTS = Range(-1_000.0, 1_000.0)
 _MAX_INLINE = 40
 """The characters of an expression that may be written twice."""
 
@@ -199,7 +202,10 @@ class Arithmetic:
         base = Printed(Sql(""), kind=kind, range=known, place=last_place((left, right)), fault=fault)
         left, right = left.without_fault(), right.without_fault()
         if operator == "**":
-            return self._print_power(base, left, right)
+            table = self._print_power_table(base, left, right)
+            if table is None:
+                self.columns.powers.append(node)
+            return table or self._print_power(base, left, right)
         if operator in ("//", "%"):
             return self._print_quotient(operator, base, left, right)
         if is_whole and not includes(EXACT, known):
@@ -235,6 +241,27 @@ class Arithmetic:
                 ends += [-left.bounds.low, -left.bounds.high]
             return Range(min(0.0, *ends) - (operator == "//"), max(0.0, *ends))
         return OPERATORS[operator].range(left.bounds, divisor)
+
+    def _print_power_table(self, base: Printed, left: Printed, right: Printed) -> Printed | None:
+        """Print a power of a constant as a table of Python's own results; None if it may have many exponents, or fail."""
+        known = right.bounds
+        if left.bounds.low != left.bounds.high or right.kind != "integer" or not includes(_TABLE_EXPONENTS, known):
+            return None
+        if known.high - known.low >= _MAX_POWERS:
+            return None
+        number = left.bounds.low if left.kind == "float" else int(left.bounds.low)
+        exponents = range(int(known.low), int(known.high) + 1)
+        try:
+            values = [number**exponent for exponent in exponents]
+        except ArithmeticError:
+            return None
+        if any(isinstance(value, int) and abs(value) >= intervals.MAX_EXACT for value in values):
+            return None
+        results = [self.literal(value, Base.INTEGER if base.kind == "integer" else Base.NUMBER) for value in values]
+        whens = [f"WHEN {number} THEN {result.sql}" for number, result in zip(exponents, results, strict=True)]
+        sql = Sql("\n  ".join([f"CASE {right.sql}", *whens]) + "\nEND")
+        is_wide = any(result.is_wide for result in results)
+        return replace(base, sql=sql, range=Range(float(min(values)), float(max(values))), is_wide=is_wide)
 
     def _print_power(self, base: Printed, left: Printed, right: Printed) -> Printed:
         """Print a power, with the faults of a base that is 0 or negative."""

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from formulaseed.backends.sql.dialects import Dialect, Sql
 from formulaseed.language.intervals import Range
 from formulaseed.language.operators import ATOM
+from formulaseed.language.typed import Expr
 
 Kind = Literal["integer", "mixed", "float", "other"]
 """The kind of a value: a BIGINT, a DOUBLE that may be an integer in Python, a DOUBLE that is a float, or no number."""
@@ -34,7 +35,8 @@ class Printed:
     """An expression as SQL. `fault` is the kind of its fault, NULL if it has a value; None if it always has one.
 
     `place` is that of the last column that the expression reads. `is_wide` says that an integer is a BIGINT, not an INTEGER,
-    and `is_enum` that a string is of a type ENUM. `range` bounds a number, whatever guards say.
+    and `is_enum` that a string may be of a type ENUM. `range` bounds a number, whatever guards say. `kinds` are those that a
+    fault may have.
     """
 
     sql: Sql
@@ -46,6 +48,7 @@ class Printed:
     is_name: bool = False
     is_wide: bool = False
     is_enum: bool = False
+    kinds: frozenset[str] = frozenset()
 
     def at(self, precedence: int) -> str:
         """Return the SQL as an operand: in parentheses if its own precedence is lower."""
@@ -85,6 +88,8 @@ class Columns:
     taken: set[str] = field(default_factory=set)
     """The names in use, case-folded, since engines ignore the case of names."""
     columns: list[Column] = field(default_factory=list)
+    powers: list[Expr] = field(default_factory=list)
+    """The powers that the engine itself computes."""
     known: dict[tuple[int, str], Column] = field(default_factory=dict)
     """The columns by their levels and their SQL."""
 

@@ -14,6 +14,8 @@ from formulaseed.language.types import Base
 COMMON = "sql"
 """The key of the spellings that all dialects share, in the tables of the language."""
 BIGINT, DOUBLE, BOOLEAN = "BIGINT", "DOUBLE", "BOOLEAN"
+POWERS: frozenset[Construct] = frozenset((("function", "pow"), ("operator", "**")))
+"""The constructs that are exact everywhere as a table of results."""
 
 
 class Sql(str):
@@ -55,7 +57,6 @@ class Dialect:
     """The condition that the string `{0}` is a date in the form YYYY-MM-DD."""
     distinct_orders: str = "COUNT(DISTINCT {0})"
     """The number of different values of the order key, an integer."""
-    has_enums: bool = False
     is_template: bool = False
     """Whether the text is a template of Jinja, in which no string may open a tag."""
     inexact: AbstractSet[Construct] = frozenset()
@@ -127,7 +128,6 @@ DUCKDB = Dialect(
         "BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN {0} BETWEEN 0 AND 61 THEN {0} END), 0))"
         " + COALESCE(LIST_UNIQUE(LIST({0}) FILTER (WHERE {0} NOT BETWEEN 0 AND 61)), 0)"
     ),
-    has_enums=True,
 )
 SPARK = Dialect(
     name="spark",
@@ -145,6 +145,6 @@ SPARK = Dialect(
     floor="CASE WHEN RINT({0}) > {0} THEN RINT({0}) - 1e0 ELSE RINT({0}) END",
     nearest="RINT({0})",
     is_day="({0} RLIKE '^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}$' AND TRY_CAST({0} AS DATE) IS NOT NULL)",
-    inexact=frozenset({("function", "log"), ("function", "pow"), ("operator", "**")}),
+    inexact=POWERS | {("function", "log")},
 )
 DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, SPARK)}

@@ -25,7 +25,7 @@ def last_place(parts: Iterable[Printed | None]) -> Place:
 
 def kind_literal(kind: str) -> Printed:
     """Return the fault of this kind, which always occurs."""
-    return Printed(Sql(f"'{kind}'"))
+    return Printed(Sql(f"'{kind}'"), kinds=frozenset((kind,)))
 
 
 def first_fault(*faults: Printed | None) -> Printed | None:
@@ -33,7 +33,8 @@ def first_fault(*faults: Printed | None) -> Printed | None:
     present = [fault for fault in faults if fault is not None]
     if len(present) < 2:
         return present[0] if present else None
-    return Printed(Sql(f"COALESCE({', '.join(fault.sql for fault in present)})"), place=last_place(present))
+    sql = Sql(f"COALESCE({', '.join(fault.sql for fault in present)})")
+    return Printed(sql, place=last_place(present), kinds=_join_kinds(*present))
 
 
 def fault_if(condition: Printed, fault: Printed | None, otherwise: Printed | None = None) -> Printed | None:
@@ -49,7 +50,13 @@ def fault_if(condition: Printed, fault: Printed | None, otherwise: Printed | Non
         fault, otherwise = otherwise, None
     tail = f" ELSE {otherwise.sql}" if otherwise is not None else ""
     sql = Sql(f"CASE WHEN {condition.at(OR)} THEN {fault.sql}{tail} END")
-    return Printed(sql, ATOM, place=last_place((condition, fault, otherwise)))
+    place = last_place((condition, fault, otherwise))
+    return Printed(sql, ATOM, place=place, kinds=_join_kinds(fault, otherwise))
+
+
+def _join_kinds(*faults: Printed | None) -> frozenset[str]:
+    """Return the kinds that one of the faults may have."""
+    return frozenset().union(*(fault.kinds for fault in faults if fault is not None))
 
 
 def fault_of_kind(condition: Printed, kind: str) -> Printed:

@@ -39,6 +39,8 @@ class Tables:
     key: str = "business_id"
     order: str = "position"
     has_integer_order: bool = True
+    is_typed: bool = False
+    """Whether the columns of enums hold strings, VARCHAR or ENUM. They are then compared as they are, without a cast."""
     ids: str = ""
     """The column with the ids of reviews, which must be unique, too; empty if there is none."""
     columns: Mapping[Symbol, str | None] = field(default_factory=dict)
@@ -91,7 +93,8 @@ class InputPrinter(Arithmetic):
             symbol = Symbol(kind, item.name)
             column = tables.columns.get(symbol, names[symbol])
             name = self.columns.claim(names[symbol])
-            yield self._print_input(symbol, item, name, column, tables.dates if kind is SymbolKind.META else {})
+            dates = tables.dates if kind is SymbolKind.META else {}
+            yield self._print_input(symbol, item, name, column, dates, is_typed=tables.is_typed)
 
     def _print_input(
         self,
@@ -100,17 +103,19 @@ class InputPrinter(Arithmetic):
         name: str,
         column: str | None,
         dates: Mapping[str, str],
+        *,
+        is_typed: bool,
     ) -> Input:
         """Print a field under the column `name`, read from `column`; None if the table does not have it."""
         dialect = self.columns.dialect
         ty = item.ty
         default = item.default if isinstance(item, nodes.ExtractionField) else None
         is_optional = ty.nullable or default is not None
-        is_enum = dialect.has_enums and _is_closed(ty) and not is_optional
+        is_enum = is_typed and ty.values is not None and not is_optional and column is not None
         read = self._print_read(symbol, ty, column, dates, is_enum=is_enum)
         quoted = dialect.quote_name(name)
         known = _find_range(item)
-        valid, exact = self._print_tests(item, quoted, is_enum)
+        valid, exact = self._print_tests(item, quoted)
         sql = quoted
         if known is not None:
             sql = Sql(f"CASE WHEN {self._print_between(quoted, known, ty)} THEN {quoted} END")
@@ -138,17 +143,18 @@ class InputPrinter(Arithmetic):
         dialect = self.columns.dialect
         read = f"CAST(NULL AS {dialect.type_of(ty.base)})"
         if column is not None:
-            read = f"{dialect.try_cast}({dialect.quote_name(column)} AS {self._print_type(ty, is_enum)})"
+            read = dialect.quote_name(column)
+            read = read if is_enum else f"{dialect.try_cast}({read} AS {dialect.type_of(ty.base)})"
         if symbol.kind is not SymbolKind.META or symbol.name not in dates:
             return read
         part = dates[symbol.name]
         agrees = f"{part} IS NOT NULL AND COALESCE({read} = {part}, TRUE)"
         return f"CASE WHEN {dates['column']} IS NULL THEN {read} WHEN {agrees} THEN {part} ELSE {MAX_INTEGER + 1} END"
 
-    def _print_tests(self, item: nodes.ExtractionField | nodes.InputField, raw: str, is_enum: bool) -> tuple[str, str]:
+    def _print_tests(self, item: nodes.ExtractionField | nodes.InputField, raw: str) -> tuple[str, str]:
         """Return the conditions that a value is valid, and that it is exact in SQL; the second is empty if it always is."""
         ty = item.ty
-        if ty.values is not None and not is_enum:
+        if ty.values is not None:
             return f"{raw} IN ({', '.join(map(self.columns.dialect.string, ty.values))})", ""
         if not ty.is_numeric:
             return ("" if ty.nullable else f"{raw} IS NOT NULL"), ""
@@ -164,17 +170,6 @@ class InputPrinter(Arithmetic):
         if ty.base is Base.INTEGER:
             low, high = max(int(low), -limits.INTEGER_MAX), min(int(high), limits.INTEGER_MAX)
         return f"{raw} BETWEEN {number_literal(low)} AND {number_literal(high)}"
-
-    def _print_type(self, ty: Type, is_enum: bool) -> str:
-        """Return the SQL type of a column; of an enum, if `is_enum`, with its values."""
-        if is_enum:
-            return f"ENUM ({', '.join(map(self.columns.dialect.string, ty.values or ()))})"
-        return self.columns.dialect.type_of(ty.base)
-
-
-def _is_closed(ty: Type) -> bool:
-    """Return True for an enum whose values can be those of an ENUM of the engine."""
-    return ty.values is not None and len(ty.values) > 0 and all(map(str.isprintable, ty.values))
 
 
 def _find_bounds(item: nodes.ExtractionField | nodes.InputField) -> Range:

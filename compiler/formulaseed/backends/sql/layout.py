@@ -194,7 +194,7 @@ class QueryWriter:
         names = {name for _, name, _ in self._print_checks(self.plan.rows, "is_valid", "is_exact")}
         for check, count in (("is_valid", "valid_count"), ("is_exact", "exact_count")):
             if self.names[check] in names:
-                counts.append((f"COUNT(*) FILTER (WHERE {self.names[check]})", count))
+                counts.append((f"COUNT_IF({self.names[check]})", count))
         dialect = self.plan.columns.dialect
         template = dialect.distinct_orders if self.plan.tables.has_integer_order else "COUNT(DISTINCT {0})"
         counts.append((template.format(self.order), "order_count"))

@@ -13,6 +13,7 @@ from formulaseed.backends.sql.columns import Columns, Printed
 from formulaseed.backends.sql.dialects import BIGINT, DOUBLE, Dialect, Sql, ascii_comment
 from formulaseed.backends.sql.expressions import ExpressionPrinter
 from formulaseed.backends.sql.faults import BEYOND, fault_if, fault_of_kind, first_fault, last_place
+from formulaseed.backends.sql.grids import has_exact_sum
 from formulaseed.backends.sql.inputs import Input, InputPrinter, Tables
 from formulaseed.ir import nodes
 from formulaseed.ir.hoisting import HoistedProgram, hoist_aggregates
@@ -247,7 +248,9 @@ class _StepPlanner:
             fault = first_fault(where.fault, fault_if(where, fault))
         if fault is not None:
             column = self._columns.add(f"{name}_{_ROW_FAULT}", fault, 0)
-            sql = self._columns.dialect.first_fault.format(fault=column.sql, order=self._order)
+            # The order of the rows matters only between faults of several kinds.
+            template = "MAX({fault})" if len(fault.kinds) == 1 else self._columns.dialect.first_fault
+            sql = template.format(fault=column.sql, order=self._order)
             total = self._columns.add_total(f"{name}_fault", Printed(Sql(sql), place=column.place), "")
             self._plan.faults.append((author, total))
 
@@ -271,6 +274,8 @@ class _StepPlanner:
         is_whole = operand.kind == "integer"
         known = intervals.multiply(operand.bounds, _ROWS)
         template = dialect.integer_sum if is_whole else dialect.ordered_sum
+        if not is_whole and aggregate.operand is not None and has_exact_sum(aggregate.operand, MAX_ROWS):
+            template = "SUM({value}){filter}"
         sql = template.format(value=operand.at(ATOM) if is_whole else operand.sql, order=self._order, filter=filter)
         is_exact = is_whole and includes(EXACT, known)
         if is_whole:

@@ -15,7 +15,7 @@ from formulaseed.backends.base import Backend, Construct, Identity, Unit
 from formulaseed.backends.python.names import module_name
 from formulaseed.backends.refusals import list_uses
 from formulaseed.backends.sql.dbt import print_reference, write_properties
-from formulaseed.backends.sql.dialects import DIALECTS, DUCKDB, Dialect, Sql, ascii_comment
+from formulaseed.backends.sql.dialects import DIALECTS, DUCKDB, POWERS, Dialect, Sql, ascii_comment
 from formulaseed.backends.sql.inputs import Tables
 from formulaseed.backends.sql.layout import ERROR_KIND, ERROR_STEP, RESERVED, QueryWriter
 from formulaseed.backends.sql.steps import QueryPlan, plan_query
@@ -87,10 +87,12 @@ class SqlBackend(Backend):
     def find_problems(self, program: nodes.Program) -> list[Diagnostic]:
         """Return the errors of a program that SQL, or this dialect, cannot express."""
         dialect = self._dialect
+        plan = self._plan(program)
+        powers = {node.info.span for node in plan.columns.powers}
         problems = [
             catalogue.inexact_in_dialect(span, dialect.title, *construct)
             for construct, span in list_uses(program)
-            if construct in dialect.inexact
+            if construct in dialect.inexact and (construct not in POWERS or span in powers)
         ]
         names = self._list_outputs(program)
         counts = Counter(name.casefold() for name in (*names, KEY, ERROR_STEP, ERROR_KIND))
@@ -98,7 +100,6 @@ class SqlBackend(Backend):
             if step.name in names and counts[step.name.casefold()] > 1:
                 problems.append(catalogue.column_clash(step.span, step.name))
         if not problems:
-            plan = self._plan(program)
             layers = 1 + max((column.place.layer for column in plan.columns.columns), default=0)
             if layers > _MAX_LAYERS or sum(len(column.sql) for column in plan.columns.columns) > _MAX_CHARACTERS:
                 problems.append(catalogue.query_too_large(program.steps[-1].span, layers))
@@ -194,8 +195,7 @@ def write_score_query(program: nodes.Program, tables: Tables, parameters: Mappin
     """
     plan = plan_query(program, tables, DUCKDB, parameters, RESERVED)
     outputs = list(dict.fromkeys(program.output))
-    query = QueryWriter(plan, outputs, for_score=True).write()
-    bare = QueryWriter(plan, outputs, has_comments=False, for_score=True).write()
-    fault = verify(query, bare, DUCKDB, SCORE_TABLES)
+    query = QueryWriter(plan, outputs, has_comments=False, for_score=True).write()
+    fault = verify(query, query, DUCKDB, SCORE_TABLES)
     assert fault is None, fault
-    return bare
+    return query

@@ -14,7 +14,7 @@ from formulaseed.errors import require_extra
 
 _FUNCTIONS = frozenset((
     "ABS", "AGGREGATE", "AND", "ANY_VALUE", "ARG_MIN", "ARRAY_AGG", "ARRAY_SORT", "BITWISE_COUNT", "BITWISE_OR_AGG",
-    "BIT_COUNT", "CASE", "CAST", "CEIL", "CHR", "COALESCE", "CONTAINS", "COUNT", "FLOOR", "GREATEST", "IF", "LEAST",
+    "BIT_COUNT", "CASE", "CAST", "CEIL", "CHR", "COALESCE", "CONTAINS", "COUNT", "COUNT_IF", "FLOOR", "GREATEST", "IF", "LEAST",
     "LENGTH", "LIST", "LIST_UNIQUE", "LN", "LOGICAL_AND", "LOGICAL_OR", "MAX", "MIN", "MONTH", "NULLIF", "OR",
     "POWER", "PRINTF", "REDUCE", "REGEXP_FULL_MATCH", "REGEXP_LIKE", "RINT", "ROUND_EVEN", "SQRT", "STRUCT",
     "SUBSTRING", "SUM", "TRUNC", "TRY_CAST", "YEAR",
@@ -35,7 +35,8 @@ def verify(query: str, bare: str, dialect: Dialect, tables: Iterable[str]) -> st
     if not query.isascii() and not all(line.isprintable() for line in query.split("\n")):
         return "there is something that cannot be seen"
     try:
-        trees: list[Any] = [sqlglot.parse(text, read=dialect.name) for text in (query, bare)]
+        parsed = {text: sqlglot.parse(text, read=dialect.name) for text in {query, bare}}
+        trees: list[Any] = [parsed[query], parsed[bare]]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
         return f"it is no {dialect.title}: {str(error).splitlines()[0] if str(error) else error!r}"
     if [len(statements) for statements in trees] != [1, 1]:

@@ -148,6 +148,14 @@ def query_too_large(span: Span, layers: int) -> Diagnostic:
     return diagnostic("FS705", span, message, "split the seed, or score with its module")
 
 
+def often_handed_back(source: Source, restaurants: str, share: float) -> Diagnostic:
+    """Return FS706: a query handed more than 1 % of the restaurants back to the module; `share` is the part of all."""
+    message = f"the query handed {restaurants} back to the module, {share:.1%} of all"
+    return diagnostic(
+        "FS706", Span(source, 0, 0), message, "`--backend module` scores without the query, perhaps faster"
+    )
+
+
 WAS_REFUSED = "the module generated from {} was refused: {}"
 internal_error = _define_for_file("FS901", "{0}", "this is a bug of formulaseed: please report it")
 

@@ -95,10 +95,10 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    others = (relation for relation in proof.relations if relation.name != proof.verdict)
+    unsettled = (relation for relation in proof.relations if relation.name != proof.verdict)
     yield from list_lines(
         (InlineCode(relation.name), _describe_relation(relation, programs[1]))
-        for relation in others
+        for relation in unsettled
         if relation.status in ("differs", "unknown")
     )
     yield from describe_cells(proof.has_cells)

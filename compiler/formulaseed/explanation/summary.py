@@ -138,7 +138,7 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "", "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = _list_parts(attribution, limit)
+    listed = parts if len(parts) <= limit + 1 else parts[:limit]
     width = max((len(describe_part(part)) for part in listed), default=0)
     width += max((len(_describe_without(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
@@ -155,12 +155,6 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
         rows.append((code, label, _format_step(score, score + change), _fix(score + change), without, quote))
         score += change
     return Table(("", "", "share", "score", "without", ""), rows)
-
-
-def _list_parts(attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Sequence[AttributionPart]:
-    """Return the parts that have a row of their own in the table."""
-    parts = [part for part in attribution.parts if part.source != "limit"]
-    return parts if len(parts) <= limit + 1 else parts[:limit]
 
 
 def build_part_items(attribution: Attribution) -> Iterator[ListItem]:

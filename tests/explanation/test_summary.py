@@ -61,6 +61,19 @@ def test_a_part_says_what_the_policy_gives_without_it(name: str) -> None:
             )  # fmt: skip
 
 
+def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
+    """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
+    line, explanation = LINES["golden-carp"], explain_line("golden-carp")
+    assert explanation.attribution is not None
+    assert "As the only part, R3 would raise the score." in " ".join(explanation.text.split())
+    part = next(part for part in explanation.attribution.parts if part.code == "R3")
+    counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
+    rows = [row for row in line["rows"] if row["review_id"] not in counted]
+    alone = load_evaluator(G1A).trace(rows, {**line["context"], "categories": ""})
+    assert part.alone == pytest.approx(alone["RAW_RISK"])
+    assert part.alone > explanation.attribution.base
+
+
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
 @given(data=st.data())
 @pytest.mark.thorough

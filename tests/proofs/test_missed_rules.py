@@ -41,6 +41,19 @@ def test_each_missed_rule_has_a_restaurant_or_none() -> None:
     assert missed(cover(SEED, [*ROWS, *witnesses])) == [DEAD]
 
 
+def test_the_branches_of_a_chain_are_rules() -> None:
+    """A formula that chooses among literals, as in seeds v1, has rules, too; its last branch is one."""
+    chain = "'dead' if N_GOOD > N else 'some' if N > 0 else 'none'"
+    seed = tiny_seed(compute=[*COUNTS, {"name": "KIND", "op": "expr", "expr": chain}], output=["KIND"], parameters={})
+    proofs = cover(seed, ROWS, prove=True).proofs
+    assert {item.text: proof.json["status"] for item, proof in proofs.items()} == {
+        "'dead' if N_GOOD > N": "unreachable",
+        "'none' unless N > 0": "reached",
+    }
+    witnesses = [proof.json["witness"] for proof in proofs.values() if proof.json["witness"]]
+    assert [item.text for item in cover(seed, [*ROWS, *witnesses], prove=True).proofs] == ["'dead' if N_GOOD > N"]
+
+
 def test_the_solver_is_needed_for_missed_rules_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the option nothing is proved; without the solver an error says what to install, unless nothing is missed."""
     seed, rows = write_json(tmp_path / "seed.json", SEED), write_lines(tmp_path / "rows.jsonl", *ROWS)

@@ -207,27 +207,31 @@ def measure_coverage(
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.locate(error))
     items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
-    proofs = _prove_missed_rules(seed, items, parameters) if prove else {}
+    proofs: dict[CoverageItem, RuleProof] = {}
+    if prove:
+        missed = _find_missed_rules(program, {part.key: item for part, item in zip(parts, items, strict=True)})
+        proofs = {missed[rule]: proof for rule, proof in prove_rules(seed, missed, parameters).items()}
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program), proofs)
 
 
-def _prove_missed_rules(
-    seed: FormulaSeed, items: Iterable[CoverageItem], parameters: Mapping[str, Value] | None
-) -> dict[CoverageItem, RuleProof]:
-    """Return for each rule that is never reached a restaurant that reaches it, or that none does, or that neither is known.
+def _find_missed_rules(
+    program: nodes.Program, items: Mapping[_PartKey, CoverageItem]
+) -> dict[tuple[str, int | None], CoverageItem]:
+    """Return the items of the rules that are never reached, by the name of the step and the position of the rule.
 
-    Raises `MissingExtraError` if a rule is never reached and the solver is not installed.
+    Rules are those of a `case`, and the branches of a formula that chooses among literals. `items` are those of the parts' keys.
     """
-    places: Counter[str] = Counter()
     missed: dict[tuple[str, int | None], CoverageItem] = {}
-    for item in items:
-        if item.kind == "rule":
-            if not item.count:
-                missed[item.name, places[item.name]] = item
-            places[item.name] += 1
-    if not missed:
-        return {}
-    return {missed[rule]: proof for rule, proof in prove_rules(seed, missed, parameters).items()}
+    for step in program.steps:
+        tested: object = None
+        for place, (condition, _) in enumerate(step.rules()):
+            # `else` has no condition of its own: the last one does not hold
+            if condition is not None:
+                tested = id(condition)
+            item = items.get((tested, condition is not None))
+            if item is not None and not item.count:
+                missed[step.name, place] = item
+    return missed
 
 
 def _count_values(

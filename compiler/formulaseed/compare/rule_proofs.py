@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from formulaseed.documents import FormulaSeed
@@ -17,12 +17,14 @@ class RuleProof(NamedTuple):
 
 
 def prove_rules(
-    seed: FormulaSeed, rules: Container[tuple[str, int | None]], parameters: Mapping[str, Value] | None
+    seed: FormulaSeed, rules: Collection[tuple[str, int | None]], parameters: Mapping[str, Value] | None
 ) -> dict[tuple[str, int | None], RuleProof]:
     """Return the proofs of some rules of a seed, each given by the name of its step and its position.
 
-    Raises `MissingExtraError` if the solver is not installed.
+    Raises `MissingExtraError` if the solver is not installed, unless there are no rules.
     """
+    if not rules:
+        return {}
     from formulaseed.proofs.proving import prove
     from formulaseed.proofs.report import describe_witness
 

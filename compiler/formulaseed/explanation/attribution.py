@@ -34,6 +34,8 @@ _MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
 _MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
 _MIN_COMPARED_REVIEWS = 3  # with fewer, none is evaluated
 _NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
+_NO_EFFECTS: Mapping[str, Any] = dict.fromkeys(("without", "verdict_without", "alone"))
+"""The effects of limits, which are no part that could be left out or be alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +93,13 @@ class AttributionFinder:
         unlimited = values[self._number]
         if not is_number(score) or not is_number(unlimited):
             return None
-        parts = []
+        parts: list[AttributionPart] = []
         for place, share in sorted(enumerate(compute_shares(numbers)), key=lambda player: -abs(player[1])):
             if abs(share) > _NEGLIGIBLE:
                 rest = traces[-1 - (1 << place)]  # of all other players
                 verdict = rest[decider] if rest[decider] != values[decider] else None
-                code = f"R{len(parts) + 1}"
-                parts.append(self._build_part(players[place], share, code, rest[compared.name], verdict))
+                effects = {"without": rest[compared.name], "verdict_without": verdict, "alone": numbers[1 << place]}
+                parts.append(self._build_part(players[place], share, f"R{len(parts) + 1}", effects))
         low, high = find_limits(*compared.expressions())
         if score != unlimited:
             limits = _Player(_describe_limits(score, low, high))
@@ -236,25 +238,21 @@ class AttributionFinder:
         ]
 
     def _build_part(
-        self, player: _Player, change: float, code: str = "", without: float | None = None, verdict: Value = None
+        self, player: _Player, change: float, code: str = "", effects: Mapping[str, Any] = _NO_EFFECTS
     ) -> AttributionPart:
-        """Return a player with its share, the number `without` it, and the review that matters most, as data.
-
-        `verdict` is the verdict without the player; None if it is the same one.
-        """
+        """Return a player with its share, and the review that matters most, as data; `effects` has its other numbers."""
         places = sorted(player.places)
         names = [review_name(self.rows[place], place) for place in places]
         return AttributionPart(
             code=code,
             label=player.label,
             change=change,
-            without=without,
-            verdict_without=verdict,
             source=player.source,
             reviews=names,
             main_review=names[places.index(self._find_main_review(places))] if places else None,
             steps=[name for name in self._conditional if name in player.steps],
             fields=[*player.neutral],
+            **effects,
         )
 
     def _find_main_review(self, places: Sequence[int]) -> int:

@@ -134,6 +134,7 @@ class Explainer:
             missing=[*_find_missing_fields(used, evaluation)],
             facts=[*_find_facts(self.program, used, evaluation)],
             attribution=attribution,
+            reasons=[] if attribution is None else attribution.select_reasons(),
             rules=rules,
             steps=[self._describe_step(record, step, defaults) for step in reached],
             lookups=lookups,

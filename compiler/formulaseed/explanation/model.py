@@ -212,6 +212,7 @@ class AttributionPart(_Part):
     label: str = Field(description="The part in words.")
     change: float = Field(description="What it adds to the number; negative for what it takes away.")
     without: float | None = Field(description="The number if only this part did not count; null for limits.")
+    alone: float | None = Field(description="The number before limits if only this part counted; null for limits.")
     verdict_without: Value = Field(description="The verdict then; null where it is the same one.")
     source: Literal["reviews", "facts", "limit"] = Field(
         description="Reviews, facts of the restaurant, or the limits and the rounding of the number."
@@ -294,6 +295,9 @@ class ExplanationData(_Part):
     )
     attribution: Attribution | None = Field(
         description="The number that the verdict compares, as a sum of parts; null where it compares no single number."
+    )
+    reasons: list[Reason] = Field(
+        default_factory=list, description="At most four parts that speak against the restaurant, the largest first."
     )
     rules: list[Rule] = Field(
         default_factory=list, description="The rules of the step that gives the verdict, in their order."

@@ -138,7 +138,7 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     score = attribution.base
     rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "", "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
-    listed = parts if len(parts) <= limit + 1 else parts[:limit]
+    listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
     width += max((len(_describe_without(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
@@ -155,6 +155,12 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
         rows.append((code, label, _format_step(score, score + change), _fix(score + change), without, quote))
         score += change
     return Table(("", "", "share", "score", "without", ""), rows)
+
+
+def _list_parts(attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Sequence[AttributionPart]:
+    """Return the parts that have a row of their own in the table."""
+    parts = [part for part in attribution.parts if part.source != "limit"]
+    return parts if len(parts) <= limit + 1 else parts[:limit]
 
 
 def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
@@ -335,12 +341,25 @@ def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
     """Yield sentences about shares, about reviews that no condition counts, and about missing facts."""
     attribution = explanation.attribution
     if attribution is not None and attribution.parts:
-        yield "Shares add up to the score. Parts act together: subtracting one's share does not leave it out."
+        yield from _describe_shares(attribution)
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
         yield f"Not counted: {reviews}, which meet no condition."
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
+
+
+def _describe_shares(attribution: Attribution) -> Iterator[str]:
+    """Yield how to read the shares: that they differ from absences, and which parts have the other sign when alone."""
+    listed = [part for part in _list_parts(attribution) if part.without is not None]
+    if any(_fix(attribution.value - part.change) != _fix(part.without or 0.0) for part in listed):
+        yield "A share can differ from what the part's absence takes away, also in sign."
+    for effect, sign in (("raise", 1), ("lower", -1)):
+        turned = [
+            part.code for part in listed if ((part.alone or 0.0) - attribution.base) * sign > 0 > part.change * sign
+        ]
+        if turned:
+            yield f"As the only part, {' or '.join(turned)} would {effect} the score."
 
 
 def _describe_policy(explanation: ExplanationData) -> str:

@@ -55,8 +55,8 @@ class PythonBackend(Backend):
     options = frozenset({"style", "tests", "prove"})
 
     def configure(self, options: Mapping[str, Any]) -> PythonBackend:
-        """Return the target with the bounds of the option `prove`."""
-        return replace(self, proved=options.get("prove"))
+        """Return the target with the bounds of the option `prove`, or the target itself without the option."""
+        return replace(self, proved=options["prove"]) if "prove" in options else self
 
     def emit(self, unit: Unit, *, formatted: bool) -> tuple[str, str | None]:
         """Return the module's source, and the first problem that its verification finds; None if there is none.

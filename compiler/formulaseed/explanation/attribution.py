@@ -49,7 +49,7 @@ class _Player:
 
     @property
     def source(self) -> Literal["reviews", "facts", "limit"]:
-        """What the part consists of; without reviews and facts, the limits and the rounding of the number."""
+        """The source of the part: reviews, facts or, without both, the limits and the rounding of the number."""
         if self.places:
             return "reviews"
         return "facts" if self.neutral else "limit"

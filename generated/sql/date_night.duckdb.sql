@@ -3,14 +3,17 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $is_date, $is_quiet_date, $is_smooth_date, n_dates, n_first_dates, n_celebrations, n_romantic, n_spoiled, n_loud,
 --   n_smooth, n_onlookers, n_soft_light, n_return, romance_share, smooth_share, spoiled_share, confidence, mood_points,
 --   setting, setting_points, nightcap, ambience_credit, return_credit, noise_penalty, raw_score, date_score, best_for,
 --   verdict
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     "business_id",
     "position",
@@ -22,7 +25,9 @@ WITH review_input AS (
     TRY_CAST("would_return" AS BOOLEAN) AS "would_return"
   FROM "rows"
   WHERE "business_id" IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     "business_id",
     "position",
@@ -39,19 +44,25 @@ WITH review_input AS (
       AND ("soft_light" IS NULL OR "soft_light" IS NOT NULL)
       AND ("would_return" IS NULL OR "would_return" IS NOT NULL) AS "is_valid"
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     "business_id",
     TRY_CAST("categories" AS VARCHAR) AS "categories"
   FROM "contexts"
   WHERE "business_id" IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     "business_id",
     "categories",
     "categories" IS NOT NULL AS "is_valid_context"
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     "business_id",
     ANY_VALUE("categories") AS "categories",
@@ -59,30 +70,37 @@ WITH review_input AS (
     COUNT(*) AS "context_count"
   FROM context
   GROUP BY "business_id"
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $is_date: evening for two: extraction.occasion != 'none'
     "occasion" <> 'none' AS "is_date"
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $is_quiet_date: evening for two without noise: not extraction.too_loud and $is_date
     NOT "too_loud" AND "is_date" AS "is_quiet_date"
   FROM review_2
-), review_4 AS (
+),
+review_4 AS (
   SELECT
     *,
     -- $is_smooth_date: evening for two without trouble: $is_quiet_date and not extraction.felt_rushed and extraction.mood != 'spoiled'
     "is_quiet_date" AND NOT "felt_rushed" AND "mood" <> 'spoiled' AS "is_smooth_date"
   FROM review_3
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
     COUNT_IF("is_valid") AS "valid_count",
-    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
+    -- how many different values of position, which must be unique
+    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
+      + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- n_dates: evenings for two: count where $is_date
     COUNT(*) FILTER (WHERE "is_date") AS "n_dates",
     -- n_first_dates: first dates: count where extraction.occasion == 'first_date'
@@ -105,7 +123,9 @@ WITH review_input AS (
     COUNT(*) FILTER (WHERE "is_date" AND "would_return") AS "n_return"
   FROM review_4
   GROUP BY "business_id"
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s."row_count", 0) AS "row_count",
@@ -123,7 +143,8 @@ WITH review_input AS (
     COALESCE(s."n_return", 0) AS "n_return"
   FROM context_2 AS r
   LEFT JOIN total AS s ON r."business_id" = s."business_id"
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- romance_share: share of romantic evenings: n_romantic / n_dates if n_dates > 0 else 0.0
@@ -167,7 +188,8 @@ WITH review_input AS (
       ELSE 'no occasion on record'
     END AS "best_for"
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- mood_points: points for the atmosphere, in points: (4 * romance_share + 2 * smooth_share - 5 * spoiled_share) * confidence
@@ -180,19 +202,22 @@ WITH review_input AS (
       ELSE 0.0e0
     END AS "setting_points"
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- raw_score: date score, before limits, in points: 4.0 + mood_points + setting_points + nightcap + ambience_credit + return_credit - noise_penalty
     4.0e0 + "mood_points" + "setting_points" + "nightcap" + "ambience_credit" + "return_credit" - "noise_penalty" AS "raw_score"
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- date_score: date score, in points: round(clamp(raw_score, 0.0, 10.0), 1)
     CAST(PRINTF('%.1f', GREATEST(0.0e0, LEAST(10.0e0, "raw_score"))) AS DOUBLE) AS "date_score"
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- verdict: verdict: 'No Evidence' if n_dates == 0; 'Book It' if date_score >= 7.5; 'Worth a Try' if date_score >= 5.0; else 'Look Elsewhere'
@@ -203,7 +228,9 @@ WITH review_input AS (
       ELSE 'Look Elsewhere'
     END AS "verdict"
   FROM restaurant_5
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -213,7 +240,9 @@ WITH review_input AS (
       WHEN "is_valid_context" IS NOT TRUE THEN 'data'
     END AS "input_fault"
   FROM restaurant_6
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CAST(NULL AS VARCHAR) AS "error_step",

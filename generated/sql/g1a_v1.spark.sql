@@ -3,12 +3,15 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   n_mild, n_moderate, n_severe, n_total, n_total_incidents, incident_score, recency_decay, incident_impact, raw_risk,
 --   final_risk_score, verdict
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     `business_id`,
     `position`,
@@ -17,7 +20,9 @@ WITH review_input AS (
     TRY_CAST(`year` AS BIGINT) AS `year`
   FROM `rows`
   WHERE `business_id` IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     `business_id`,
     `position`,
@@ -29,27 +34,36 @@ WITH review_input AS (
       AND `year` IS NOT NULL AS `is_valid`,
     `year` BETWEEN -1000000000000000 AND 1000000000000000 AS `is_exact`
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     `business_id`
   FROM `contexts`
   WHERE `business_id` IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     `business_id`
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     `business_id`,
     COUNT(*) AS `context_count`
   FROM context
   GROUP BY `business_id`
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
     COUNT_IF(`is_valid`) AS `valid_count`,
     COUNT_IF(`is_exact`) AS `exact_count`,
+    -- how many different values of position, which must be unique
     COUNT(DISTINCT `position`) AS `order_count`,
     -- n_mild: count where e['incident_severity'] == 'mild' and e['account_type'] == 'firsthand'
     COUNT(*) FILTER (WHERE `incident_severity` = 'mild' AND `account_type` = 'firsthand') AS `n_mild`,
@@ -61,7 +75,9 @@ WITH review_input AS (
     MAX(`year`) FILTER (WHERE `account_type` = 'firsthand' AND `incident_severity` <> 'none') AS `recency_decay_max`
   FROM review
   GROUP BY `business_id`
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s.`row_count`, 0) AS `row_count`,
@@ -74,7 +90,8 @@ WITH review_input AS (
     COALESCE(s.`recency_decay_max`, 2020) AS `recency_decay_max`
   FROM context_2 AS r
   LEFT JOIN total AS s ON r.`business_id` = s.`business_id`
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- n_total: n_mild + n_moderate + n_severe
@@ -84,7 +101,8 @@ WITH review_input AS (
     -- recency_decay: max(0.3, 1.0 - (param.AS_OF_YEAR - max((e['year'] for e in extractions if e['account_type']=='firsthand' and e['incident_severity']!...
     GREATEST(0.3e0, 1.0e0 - (2025 - `recency_decay_max`) * 0.15e0) AS `recency_decay`
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- n_total_incidents: n_total
@@ -92,25 +110,30 @@ WITH review_input AS (
     -- incident_impact: incident_score * recency_decay
     `incident_score` * `recency_decay` AS `incident_impact`
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- raw_risk: 2.0 + incident_impact
     2.0e0 + `incident_impact` AS `raw_risk`
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- final_risk_score: max(0.0, min(20.0, raw_risk))
     GREATEST(0.0e0, LEAST(20.0e0, `raw_risk`)) AS `final_risk_score`
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- verdict: 'Low Risk' if final_risk_score < 4 else 'High Risk' if final_risk_score < 8 else 'Critical Risk'
     CASE WHEN `final_risk_score` < 4 THEN 'Low Risk' ELSE CASE WHEN `final_risk_score` < 8 THEN 'High Risk' ELSE 'Critical Risk' END END AS `verdict`
   FROM restaurant_5
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -120,7 +143,9 @@ WITH review_input AS (
       WHEN `exact_count` <> `row_count` THEN 'beyond'
     END AS `input_fault`
   FROM restaurant_6
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CAST(NULL AS STRING) AS `error_step`,

@@ -3,7 +3,8 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_INCIDENT, N_MILD, N_MODERATE, N_SEVERE, N_TOTAL_INCIDENTS, N_POSITIVE, N_NEGATIVE, N_BETRAYAL, N_ALLERGY_REVIEWS,
@@ -11,7 +12,9 @@
 --   RECENT_RATIO, TRAJECTORY_MULTIPLIER, CUISINE_MODIFIER, SILENCE_PENALTY, CUISINE_IMPACT, MOST_RECENT_YEAR,
 --   INCIDENT_AGE, RECENCY_DECAY, TOTAL_WEIGHT, CREDIBILITY_FACTOR, INCIDENT_IMPACT, TRUST_IMPACT, POSITIVE_CREDIT,
 --   BASE_RISK, RAW_RISK, FINAL_RISK_SCORE, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     "business_id",
     "position",
@@ -23,7 +26,9 @@ WITH review_input AS (
     TRY_CAST("year" AS BIGINT) AS "year"
   FROM "rows"
   WHERE "business_id" IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     "business_id",
     "position",
@@ -42,19 +47,25 @@ WITH review_input AS (
     "useful" BETWEEN -1000000000000000 AND 1000000000000000
       AND "year" BETWEEN -1000000000000000 AND 1000000000000000 AS "is_exact"
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     "business_id",
     TRY_CAST("categories" AS VARCHAR) AS "categories"
   FROM "contexts"
   WHERE "business_id" IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     "business_id",
     "categories",
     "categories" IS NOT NULL AS "is_valid_context"
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     "business_id",
     ANY_VALUE("categories") AS "categories",
@@ -62,25 +73,31 @@ WITH review_input AS (
     COUNT(*) AS "context_count"
   FROM context
   GROUP BY "business_id"
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_INCIDENT: firsthand reaction: extraction.account_type == 'firsthand' and extraction.incident_severity in ['mild', 'moderate', 'severe']
     "account_type" = 'firsthand' AND "incident_severity" IN ('mild', 'moderate', 'severe') AS "IS_INCIDENT",
     "useful" + 1 AS "TOTAL_WEIGHT_part"
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     CASE WHEN "IS_INCIDENT" THEN CASE WHEN "TOTAL_WEIGHT_part" <= 0 THEN 'domain' END END AS "TOTAL_WEIGHT_row_fault"
   FROM review_2
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
     COUNT_IF("is_valid") AS "valid_count",
     COUNT_IF("is_exact") AS "exact_count",
-    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
+    -- how many different values of position, which must be unique
+    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
+      + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_MILD: mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
     COUNT(*) FILTER (WHERE "incident_severity" = 'mild' AND "account_type" = 'firsthand') AS "N_MILD",
     -- N_MODERATE: moderate reactions: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
@@ -106,7 +123,9 @@ WITH review_input AS (
     SUM(5 - "stars" + LN(CASE WHEN "TOTAL_WEIGHT_part" > 0 THEN "TOTAL_WEIGHT_part" END) ORDER BY "position") FILTER (WHERE "IS_INCIDENT") AS "TOTAL_WEIGHT"
   FROM review_3
   GROUP BY "business_id"
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s."row_count", 0) AS "row_count",
@@ -127,7 +146,8 @@ WITH review_input AS (
     COALESCE(s."TOTAL_WEIGHT", 0e0) AS "TOTAL_WEIGHT"
   FROM context_2 AS r
   LEFT JOIN total AS s ON r."business_id" = s."business_id"
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- N_TOTAL_INCIDENTS: reactions: N_MILD + N_MODERATE + N_SEVERE
@@ -156,7 +176,8 @@ WITH review_input AS (
     -- BASE_RISK: risk of every restaurant, in points: constant 2.0
     2.0e0 AS "BASE_RISK"
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- TRUST_SCORE: trust in staff: max(0.1, min(1.0, TRUST_RAW))
@@ -170,7 +191,8 @@ WITH review_input AS (
     -- CREDIBILITY_FACTOR: factor for the credibility of reactions: TOTAL_WEIGHT / N_TOTAL_INCIDENTS if N_TOTAL_INCIDENTS > 0 else 1.0
     CASE WHEN "N_TOTAL_INCIDENTS" > 0 THEN "TOTAL_WEIGHT" / NULLIF("N_TOTAL_INCIDENTS", 0) ELSE 1.0e0 END AS "CREDIBILITY_FACTOR"
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- MILD_WEIGHT: weight of a mild reaction, in points: 2 * (1.5 - TRUST_SCORE)
@@ -190,31 +212,36 @@ WITH review_input AS (
     -- POSITIVE_CREDIT: credit for helpful answers, in points: N_POSITIVE * TRUST_SCORE * 0.5
     "N_POSITIVE" * "TRUST_SCORE" * 0.5e0 AS "POSITIVE_CREDIT"
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- ADJUSTED_INCIDENT_SCORE: weight of all reactions, in points: N_MILD * MILD_WEIGHT + N_MODERATE * MODERATE_WEIGHT + N_SEVERE * SEVERE_WEIGHT
     "N_MILD" * "MILD_WEIGHT" + "N_MODERATE" * "MODERATE_WEIGHT" + "N_SEVERE" * "SEVERE_WEIGHT" AS "ADJUSTED_INCIDENT_SCORE"
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- INCIDENT_IMPACT: impact of reactions, in points: ADJUSTED_INCIDENT_SCORE * TRAJECTORY_MULTIPLIER * RECENCY_DECAY * CREDIBILITY_FACTOR
     "ADJUSTED_INCIDENT_SCORE" * "TRAJECTORY_MULTIPLIER" * "RECENCY_DECAY" * "CREDIBILITY_FACTOR" AS "INCIDENT_IMPACT"
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     -- RAW_RISK: risk score, before limits, in points: BASE_RISK + INCIDENT_IMPACT + TRUST_IMPACT + CUISINE_IMPACT - POSITIVE_CREDIT
     "BASE_RISK" + "INCIDENT_IMPACT" + "TRUST_IMPACT" + "CUISINE_IMPACT" - "POSITIVE_CREDIT" AS "RAW_RISK"
   FROM restaurant_6
-), restaurant_8 AS (
+),
+restaurant_8 AS (
   SELECT
     *,
     -- FINAL_RISK_SCORE: risk score, in points: max(0.0, min(20.0, RAW_RISK))
     GREATEST(0.0e0, LEAST(20.0e0, "RAW_RISK")) AS "FINAL_RISK_SCORE"
   FROM restaurant_7
-), restaurant_9 AS (
+),
+restaurant_9 AS (
   SELECT
     *,
     -- VERDICT: verdict: 'Low Risk' if FINAL_RISK_SCORE < 4.0; 'High Risk' if FINAL_RISK_SCORE < 8.0; else 'Critical Risk'
@@ -224,7 +251,9 @@ WITH review_input AS (
       ELSE 'Critical Risk'
     END AS "VERDICT"
   FROM restaurant_8
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -235,7 +264,9 @@ WITH review_input AS (
       WHEN "exact_count" <> "row_count" THEN 'beyond'
     END AS "input_fault"
   FROM restaurant_9
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CASE

@@ -3,14 +3,17 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_VALID, $IS_ISSUE, $IS_SERIOUS, $IS_VOUCHED, $IS_CURRENT, N_JUDGED, N_ISSUES, N_MINOR, N_PEST, N_VOUCHED,
 --   N_CURRENT, N_UNRESOLVED, N_ILL, N_SUSPECTED, N_CLEAN, SERIOUS_WEIGHT, WORST_CASE, LATEST_ISSUE_YEAR,
 --   YEARS_SINCE_ISSUE, RECENCY_FACTOR, ISSUE_POINTS, ILLNESS_POINTS, RESPONSE_POINTS, CLEAN_CREDIT, ISSUE_PERCENT,
 --   RAW_RISK, HYGIENE_RISK, NEEDS_VISIT, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     `business_id`,
     `position`,
@@ -25,7 +28,9 @@ WITH review_input AS (
     TRY_CAST(`year` AS BIGINT) AS `year`
   FROM `rows`
   WHERE `business_id` IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     `business_id`,
     `position`,
@@ -50,14 +55,18 @@ WITH review_input AS (
     `useful` BETWEEN -1000000000000000 AND 1000000000000000
       AND `year` BETWEEN -1000000000000000 AND 1000000000000000 AS `is_exact`
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     `business_id`,
     TRY_CAST(`review_count` AS BIGINT) AS `review_count`,
     TRY_CAST(`is_open` AS BIGINT) AS `is_open`
   FROM `contexts`
   WHERE `business_id` IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     `business_id`,
     CASE WHEN `review_count` BETWEEN -1000000000000000 AND 1000000000000000 THEN `review_count` END AS `review_count`,
@@ -67,7 +76,9 @@ WITH review_input AS (
     `review_count` BETWEEN -1000000000000000 AND 1000000000000000
       AND `is_open` BETWEEN -1000000000000000 AND 1000000000000000 AS `is_exact_context`
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     `business_id`,
     ANY_VALUE(`review_count`) AS `review_count`,
@@ -77,32 +88,37 @@ WITH review_input AS (
     COUNT(*) AS `context_count`
   FROM context
   GROUP BY `business_id`
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     r.*,
     s.`review_count`,
     s.`is_open`
   FROM review AS r
   LEFT JOIN context_2 AS s ON r.`business_id` = s.`business_id`
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $IS_VALID: trustworthy review: extraction.review_validity == 'valid'
     `review_validity` = 'valid' AS `IS_VALID_2`
   FROM review_2
-), review_4 AS (
+),
+review_4 AS (
   SELECT
     *,
     -- $IS_ISSUE: problem seen by the guest: extraction.hygiene_issue != 'none' and extraction.witnessed_by == 'firsthand' and $IS_VALID
     `hygiene_issue` <> 'none' AND `witnessed_by` = 'firsthand' AND `IS_VALID_2` AS `IS_ISSUE`
   FROM review_3
-), review_5 AS (
+),
+review_5 AS (
   SELECT
     *,
     -- $IS_SERIOUS: serious problem: extraction.hygiene_issue in ['handling', 'pest'] and $IS_ISSUE
     `hygiene_issue` IN ('handling', 'pest') AND `IS_ISSUE` AS `IS_SERIOUS`
   FROM review_4
-), review_6 AS (
+),
+review_6 AS (
   SELECT
     *,
     -- $IS_VOUCHED: serious problem with useful votes: meta.useful >= 3 and $IS_SERIOUS
@@ -110,12 +126,15 @@ WITH review_input AS (
     -- $IS_CURRENT: serious problem of this year: meta.year >= param.AS_OF_YEAR and context.is_open == 1 and $IS_SERIOUS
     `year` >= 2025 AND `is_open` = 1 AND `IS_SERIOUS` AS `IS_CURRENT`
   FROM review_5
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
     COUNT_IF(`is_valid`) AS `valid_count`,
     COUNT_IF(`is_exact`) AS `exact_count`,
+    -- how many different values of position, which must be unique
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_JUDGED: trustworthy reviews: count where $IS_VALID
     COUNT(*) FILTER (WHERE `IS_VALID_2`) AS `N_JUDGED`,
@@ -145,7 +164,9 @@ WITH review_input AS (
     MAX(`year`) FILTER (WHERE `IS_ISSUE`) AS `LATEST_ISSUE_YEAR`
   FROM review_6
   GROUP BY `business_id`
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s.`row_count`, 0) AS `row_count`,
@@ -167,7 +188,8 @@ WITH review_input AS (
     COALESCE(s.`LATEST_ISSUE_YEAR`, 2000) AS `LATEST_ISSUE_YEAR`
   FROM context_2 AS r
   LEFT JOIN total AS s ON r.`business_id` = s.`business_id`
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- YEARS_SINCE_ISSUE: time since the latest problem, in years: max(0, param.AS_OF_YEAR - LATEST_ISSUE_YEAR)
@@ -180,7 +202,8 @@ WITH review_input AS (
     LEAST(10.0e0, 0.5e0 * `N_CLEAN`) AS `CLEAN_CREDIT`,
     100 * `N_ISSUES` / NULLIF(`N_JUDGED`, 0) AS `ISSUE_PERCENT_part`
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- RECENCY_FACTOR: factor for the age of problems: 1.0 if YEARS_SINCE_ISSUE <= 1; 0.7 if YEARS_SINCE_ISSUE <= 3; else 0.4
@@ -192,28 +215,32 @@ WITH review_input AS (
     `ISSUE_PERCENT_part` * 10.0e0 AS `ISSUE_PERCENT_part_2`,
     `ISSUE_PERCENT_part` * 134217729.0e0 AS `ISSUE_PERCENT_part_3`
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- ISSUE_POINTS: points for problems, in points: 9 * SERIOUS_WEIGHT + 2 * N_VOUCHED + 2.5 * N_MINOR * RECENCY_FACTOR
     9 * `SERIOUS_WEIGHT` + 2 * `N_VOUCHED` + 2.5e0 * `N_MINOR` * `RECENCY_FACTOR` AS `ISSUE_POINTS`,
     `ISSUE_PERCENT_part_3` - (`ISSUE_PERCENT_part_3` - `ISSUE_PERCENT_part`) AS `ISSUE_PERCENT_part_4`
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     `ISSUE_PERCENT_part` - `ISSUE_PERCENT_part_4` AS `ISSUE_PERCENT_part_5`,
     -- RAW_RISK: hygiene risk, before limits, in points: ISSUE_POINTS + ILLNESS_POINTS + RESPONSE_POINTS + 2 * WORST_CASE - CLEAN_CREDIT
     `ISSUE_POINTS` + `ILLNESS_POINTS` + `RESPONSE_POINTS` + 2 * `WORST_CASE` - `CLEAN_CREDIT` AS `RAW_RISK`
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     `ISSUE_PERCENT_part_4` * 10.0e0 - `ISSUE_PERCENT_part_2` + `ISSUE_PERCENT_part_4` * 0.0e0 + `ISSUE_PERCENT_part_5` * 10.0e0 + `ISSUE_PERCENT_part_5` * 0.0e0 AS `ISSUE_PERCENT_part_6`,
     -- HYGIENE_RISK: hygiene risk, in points: max(0.0, min(100.0, RAW_RISK))
     GREATEST(0.0e0, LEAST(100.0e0, `RAW_RISK`)) AS `HYGIENE_RISK`
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     CASE WHEN RINT(`ISSUE_PERCENT_part_2`) > `ISSUE_PERCENT_part_2` THEN RINT(`ISSUE_PERCENT_part_2`) - 1e0 ELSE RINT(`ISSUE_PERCENT_part_2`) END AS `ISSUE_PERCENT_part_7`,
@@ -227,14 +254,17 @@ WITH review_input AS (
       ELSE 'Inspect Urgently'
     END AS `VERDICT`
   FROM restaurant_6
-), restaurant_8 AS (
+),
+restaurant_8 AS (
   SELECT
     *,
     CASE WHEN `N_JUDGED` > 0 THEN CASE WHEN NOT ABS(`ISSUE_PERCENT_part_2`) < 9007199254740992.0e0 THEN 'beyond' END END AS `ISSUE_PERCENT_fault`,
     -- ISSUE_PERCENT: share of reviews with a problem, in %: round(100 * N_ISSUES / N_JUDGED, 1) if N_JUDGED > 0 else 0.0
     CASE WHEN `N_JUDGED` > 0 THEN CASE WHEN ABS(`ISSUE_PERCENT_part_2`) < 9007199254740992.0e0 THEN CASE WHEN `ISSUE_PERCENT_part_2` - `ISSUE_PERCENT_part_7` = 0.5e0 AND `ISSUE_PERCENT_part_6` <> 0 THEN `ISSUE_PERCENT_part_7` + CASE WHEN `ISSUE_PERCENT_part_6` > 0 THEN 1e0 ELSE 0e0 END ELSE RINT(`ISSUE_PERCENT_part_2`) END / 10.0e0 END ELSE 0.0e0 END AS `ISSUE_PERCENT`
   FROM restaurant_7
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -246,7 +276,9 @@ WITH review_input AS (
       WHEN `is_exact_context` IS NOT TRUE THEN 'beyond'
     END AS `input_fault`
   FROM restaurant_8
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CASE

@@ -3,13 +3,16 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_NEW_YEAR, $IS_DARK_MONTH, $IS_LATE, $IS_CONCERN, N_REVIEWS, N_LATE, N_LATE_DARK, N_INCIDENTS, N_ROWDY, N_SECURED,
 --   N_CLOSED_EARLY, CONCERN_WEIGHT, SAFETY_LOSS, HOURS_LOSS, SECURITY_CREDIT, COVERAGE, CONFIDENCE, RATING_ALLOWANCE,
 --   TRANSIT_CREDIT, LATE_PERCENT, DARK_PERCENT, INCIDENT_RATE, NIGHT_CHANGE, AFTER_DARK_SCORE, CLOSED_LABEL, BAND, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     `business_id`,
     `position`,
@@ -22,7 +25,9 @@ WITH review_input AS (
     TRY_CAST(`date` AS STRING) AS `date`
   FROM `rows`
   WHERE `business_id` IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     `business_id`,
     `position`,
@@ -43,7 +48,9 @@ WITH review_input AS (
     `month` BETWEEN -1000000000000000 AND 1000000000000000
       AND (`date` RLIKE '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' AND TRY_CAST(`date` AS DATE) IS NOT NULL) AS `is_exact`
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     `business_id`,
     TRY_CAST(`postal_code` AS STRING) AS `postal_code`,
@@ -52,7 +59,9 @@ WITH review_input AS (
     TRY_CAST(`is_open` AS BIGINT) AS `is_open`
   FROM `contexts`
   WHERE `business_id` IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     `business_id`,
     `postal_code`,
@@ -66,7 +75,9 @@ WITH review_input AS (
     `review_count` BETWEEN -1000000000000000 AND 1000000000000000
       AND `is_open` BETWEEN -1000000000000000 AND 1000000000000000 AS `is_exact_context`
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     `business_id`,
     ANY_VALUE(`postal_code`) AS `postal_code`,
@@ -78,7 +89,8 @@ WITH review_input AS (
     COUNT(*) AS `context_count`
   FROM context
   GROUP BY `business_id`
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_NEW_YEAR: New Year's night: meta.date in ['2018-12-31', '2019-01-01', '2019-12-31', '2020-01-01', '2020-12-31', '2021-01-01', '2021-12-31', '20...
@@ -86,24 +98,29 @@ WITH review_input AS (
     -- $IS_DARK_MONTH: dark month: meta.month in [11, 12, 1, 2]
     `month` IN (11, 12, 1, 2) AS `IS_DARK_MONTH`
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $IS_LATE: late visit: extraction.visit_time == 'late' and not $IS_NEW_YEAR
     `visit_time` = 'late' AND NOT `IS_NEW_YEAR` AS `IS_LATE`
   FROM review_2
-), review_4 AS (
+),
+review_4 AS (
   SELECT
     *,
     -- $IS_CONCERN: late visit with a concern: $IS_LATE and extraction.safety_concern != 'none'
     `IS_LATE` AND `safety_concern` <> 'none' AS `IS_CONCERN`
   FROM review_3
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
     COUNT_IF(`is_valid`) AS `valid_count`,
     COUNT_IF(`is_exact`) AS `exact_count`,
+    -- how many different values of position, which must be unique
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_REVIEWS: relevant reviews: count
     COUNT(*) AS `N_REVIEWS`,
@@ -123,7 +140,9 @@ WITH review_input AS (
     CAST(SUM(CAST((CASE WHEN `safety_concern` = 'incident' THEN 3 ELSE 1 END * CASE WHEN `IS_DARK_MONTH` THEN 3 ELSE 2 END) AS DECIMAL(28, 0))) FILTER (WHERE `IS_CONCERN`) AS BIGINT) AS `CONCERN_WEIGHT`
   FROM review_4
   GROUP BY `business_id`
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s.`row_count`, 0) AS `row_count`,
@@ -140,7 +159,8 @@ WITH review_input AS (
     COALESCE(s.`CONCERN_WEIGHT`, 0) AS `CONCERN_WEIGHT`
   FROM context_2 AS r
   LEFT JOIN total AS s ON r.`business_id` = s.`business_id`
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- SAFETY_LOSS: change for safety, in points: -min(60, 4 * CONCERN_WEIGHT + 2 * N_ROWDY)
@@ -173,37 +193,44 @@ WITH review_input AS (
     -- CLOSED_LABEL: verdict of a closed restaurant: constant 'Permanently Closed'
     'Permanently Closed' AS `CLOSED_LABEL`
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- CONFIDENCE: weight of the evidence: 0.5 + 0.5 * COVERAGE
     0.5e0 + 0.5e0 * `COVERAGE` AS `CONFIDENCE`
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- NIGHT_CHANGE: change for what guests report, in points: (SAFETY_LOSS + HOURS_LOSS + SECURITY_CREDIT) * CONFIDENCE
     (`SAFETY_LOSS` + `HOURS_LOSS` + `SECURITY_CREDIT`) * `CONFIDENCE` AS `NIGHT_CHANGE`
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- AFTER_DARK_SCORE: comfort after dark, in points: max(0.0, min(100.0, 70 + NIGHT_CHANGE + RATING_ALLOWANCE + TRANSIT_CREDIT))
     GREATEST(0.0e0, LEAST(100.0e0, 70 + `NIGHT_CHANGE` + `RATING_ALLOWANCE` + `TRANSIT_CREDIT`)) AS `AFTER_DARK_SCORE`
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- BAND: verdict of an open restaurant: 'Avoid After Dark' if INCIDENT_RATE > 0.25 and N_INCIDENTS >= 2 else 'Comfortable' if AFTER_DARK_SCORE >= 70 e...
     CASE WHEN `INCIDENT_RATE` > 0.25e0 AND `N_INCIDENTS` >= 2 THEN 'Avoid After Dark' ELSE CASE WHEN `AFTER_DARK_SCORE` >= 70 THEN 'Comfortable' ELSE CASE WHEN `AFTER_DARK_SCORE` >= 40 THEN 'Take Care' ELSE 'Avoid After Dark' END END END AS `BAND`
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     -- VERDICT: verdict: CLOSED_LABEL if context.is_open == 0 else 'Not Rated' if N_LATE == 0 else BAND
     CASE WHEN `is_open` = 0 THEN `CLOSED_LABEL` ELSE CASE WHEN `N_LATE` = 0 THEN 'Not Rated' ELSE `BAND` END END AS `VERDICT`
   FROM restaurant_6
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -215,7 +242,9 @@ WITH review_input AS (
       WHEN `is_exact_context` IS NOT TRUE THEN 'beyond'
     END AS `input_fault`
   FROM restaurant_7
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CAST(NULL AS STRING) AS `error_step`,

@@ -3,13 +3,16 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_COMPARED, $IS_NAMED, N_COMPARED, N_WON, N_LOST, N_NAMED, N_NAMED_LOST, N_SWITCHED, MARGIN, STANDING,
 --   STANDING_POINTS, ADVICE, SWING, MEAN_SWING, FULL_FIVES, LEFT_OVER, EVIDENCE, IS_THIN, NAMED_LOSS_FACTOR,
 --   SWITCH_CREDIT, TRADE_DENSITY, PRESSURE, CROWDING_POINTS, RAW_SCORE, RIVALRY_SCORE, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     `business_id`,
     `position`,
@@ -19,7 +22,9 @@ WITH review_input AS (
     TRY_CAST(`switched_here` AS BOOLEAN) AS `switched_here`
   FROM `rows`
   WHERE `business_id` IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     `business_id`,
     `position`,
@@ -32,19 +37,25 @@ WITH review_input AS (
       AND (`rival_named` IS NULL OR `rival_named` IS NOT NULL)
       AND (`switched_here` IS NULL OR `switched_here` IS NOT NULL) AS `is_valid`
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     `business_id`,
     TRY_CAST(`categories` AS STRING) AS `categories`
   FROM `contexts`
   WHERE `business_id` IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     `business_id`,
     `categories`,
     `categories` IS NOT NULL AS `is_valid_context`
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     `business_id`,
     ANY_VALUE(`categories`) AS `categories`,
@@ -52,23 +63,28 @@ WITH review_input AS (
     COUNT(*) AS `context_count`
   FROM context
   GROUP BY `business_id`
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_COMPARED: comparison with a rival: extraction.comparison != 'none'
     `comparison` <> 'none' AS `IS_COMPARED`
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $IS_NAMED: comparison with a named rival: $IS_COMPARED and extraction.rival_named != ''
     `IS_COMPARED` AND `rival_named` <> '' AS `IS_NAMED`
   FROM review_2
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
     COUNT_IF(`is_valid`) AS `valid_count`,
+    -- how many different values of position, which must be unique
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_COMPARED: comparisons: count where $IS_COMPARED
     COUNT(*) FILTER (WHERE `IS_COMPARED`) AS `N_COMPARED`,
@@ -86,7 +102,9 @@ WITH review_input AS (
     SUM(CASE WHEN `comparison` = 'better' THEN 1 ELSE CASE WHEN `comparison` = 'worse' THEN -1 ELSE 0 END END * CASE WHEN `basis` IN ('food', 'price') THEN 1.5e0 ELSE 1.0e0 END * (1 + 0.5e0 * CASE WHEN `IS_NAMED` THEN 1 ELSE 0 END)) FILTER (WHERE `IS_COMPARED`) AS `SWING`
   FROM review_3
   GROUP BY `business_id`
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s.`row_count`, 0) AS `row_count`,
@@ -101,7 +119,8 @@ WITH review_input AS (
     COALESCE(s.`SWING`, 0e0) AS `SWING`
   FROM context_2 AS r
   LEFT JOIN total AS s ON r.`business_id` = s.`business_id`
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- MARGIN: comparisons won minus lost: N_WON - N_LOST
@@ -141,7 +160,8 @@ WITH review_input AS (
       ELSE 1.0e0
     END AS `TRADE_DENSITY`
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- STANDING: standing among rivals: 'untested' if not (N_WON > 0 or N_LOST > 0); 'ahead' if MARGIN >= 2 or N_LOST == 0; 'behind' if MARGIN <= -2 or N_...
@@ -154,7 +174,8 @@ WITH review_input AS (
     -- EVIDENCE: weight of the evidence: min(1.0, 0.4 * FULL_FIVES + 0.05 * LEFT_OVER)
     LEAST(1.0e0, 0.4e0 * `FULL_FIVES` + 0.05e0 * `LEFT_OVER`) AS `EVIDENCE`
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- STANDING_POINTS: points for the standing, in points: lookup of STANDING in 3 keys, exact, default 0
@@ -178,25 +199,29 @@ WITH review_input AS (
       ELSE 5.0e0
     END AS `PRESSURE`
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- CROWDING_POINTS: points for crowding, in points: TRADE_DENSITY * PRESSURE
     `TRADE_DENSITY` * `PRESSURE` AS `CROWDING_POINTS`
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- RAW_SCORE: rivalry score, before limits, in points: (55 + 20 * MEAN_SWING * EVIDENCE + STANDING_POINTS + SWITCH_CREDIT) * NAMED_LOSS_FACTOR - CROWD...
     (55 + 20 * `MEAN_SWING` * `EVIDENCE` + `STANDING_POINTS` + `SWITCH_CREDIT`) * `NAMED_LOSS_FACTOR` - `CROWDING_POINTS` AS `RAW_SCORE`
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     -- RIVALRY_SCORE: rivalry score, in points: max(0.0, min(100.0, RAW_SCORE))
     GREATEST(0.0e0, LEAST(100.0e0, `RAW_SCORE`)) AS `RIVALRY_SCORE`
   FROM restaurant_6
-), restaurant_8 AS (
+),
+restaurant_8 AS (
   SELECT
     *,
     -- VERDICT: verdict: 'No Contest' if STANDING == 'untested'; 'Early Signals' if IS_THIN; 'Neighborhood Leader' if RIVALRY_SCORE >= 65; 'Holding Ground...
@@ -208,7 +233,9 @@ WITH review_input AS (
       ELSE 'Losing Ground'
     END AS `VERDICT`
   FROM restaurant_7
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -218,7 +245,9 @@ WITH review_input AS (
       WHEN `is_valid_context` IS NOT TRUE THEN 'data'
     END AS `input_fault`
   FROM restaurant_8
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CAST(NULL AS STRING) AS `error_step`,

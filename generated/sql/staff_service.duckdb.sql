@@ -3,13 +3,16 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_JOKE, $IS_SERVICE, $IS_VOUCHED, N_SERVICE, N_WARM, N_RUDE, N_VOUCHED_RUDE, N_SLOW, N_UNFIXED, N_RECOVERED,
 --   N_NAMED_PRAISE, NET_ATTITUDE, EVIDENCE, LOWEST_STARS, HIGHEST_STARS, STAR_SPREAD, STAR_TOTAL, MEAN_STARS, RATING_GAP,
 --   REPRESENTATIVE, VOICE_WEIGHT, VOICE_POINTS, ATTITUDE_POINTS, CREDITS, DEBITS, SERVICE_SCORE, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     "business_id",
     "position",
@@ -25,7 +28,9 @@ WITH review_input AS (
     TRY_CAST("user_fans" AS BIGINT) AS "user_fans"
   FROM "rows"
   WHERE "business_id" IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     "business_id",
     "position",
@@ -54,19 +59,25 @@ WITH review_input AS (
       AND "cool" BETWEEN -1000000000000000 AND 1000000000000000
       AND "user_fans" BETWEEN -1000000000000000 AND 1000000000000000 AS "is_exact"
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     "business_id",
     TRY_CAST("stars" AS DOUBLE) AS "stars_2"
   FROM "contexts"
   WHERE "business_id" IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     "business_id",
     CASE WHEN "stars_2" BETWEEN -1e100 AND 1e100 THEN "stars_2" END AS "stars_2",
     "stars_2" BETWEEN -1e100 AND 1e100 AS "is_valid_context"
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     "business_id",
     ANY_VALUE("stars_2") AS "stars_2",
@@ -74,31 +85,38 @@ WITH review_input AS (
     COUNT(*) AS "context_count"
   FROM context
   GROUP BY "business_id"
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_JOKE: review that is a joke: meta.funny > 10 and meta.cool <= 2
     "funny" > 10 AND "cool" <= 2 AS "IS_JOKE"
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $IS_SERVICE: review of the service: extraction.attitude != 'none' and not $IS_JOKE
     "attitude" <> 'none' AND NOT "IS_JOKE" AS "IS_SERVICE"
   FROM review_2
-), review_4 AS (
+),
+review_4 AS (
   SELECT
     *,
     -- $IS_VOUCHED: review of the service with useful votes: meta.useful > 0 and meta.useful <= 50 and $IS_SERVICE
     "useful" > 0 AND "useful" <= 50 AND "IS_SERVICE" AS "IS_VOUCHED"
   FROM review_3
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
     COUNT_IF("is_valid") AS "valid_count",
     COUNT_IF("is_exact") AS "exact_count",
-    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
+    -- how many different values of position, which must be unique
+    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
+      + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_SERVICE: reviews of the service: count where $IS_SERVICE
     COUNT(*) FILTER (WHERE "IS_SERVICE") AS "N_SERVICE",
     -- N_WARM: reviews of warm staff: count where $IS_SERVICE and extraction.attitude == 'warm'
@@ -125,7 +143,9 @@ WITH review_input AS (
     SUM(CASE WHEN "attitude" = 'warm' THEN 1 ELSE CASE WHEN "attitude" = 'rude' THEN -1 ELSE 0 END END * LN(1 + GREATEST("user_fans", 0)) ORDER BY "position") FILTER (WHERE "IS_SERVICE") AS "VOICE_WEIGHT"
   FROM review_4
   GROUP BY "business_id"
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s."row_count", 0) AS "row_count",
@@ -146,7 +166,8 @@ WITH review_input AS (
     COALESCE(s."VOICE_WEIGHT", 0e0) AS "VOICE_WEIGHT"
   FROM context_2 AS r
   LEFT JOIN total AS s ON r."business_id" = s."business_id"
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- NET_ATTITUDE: warm minus rude, as a share: (N_WARM - N_RUDE) / N_SERVICE if N_SERVICE > 0 else 0.0
@@ -162,7 +183,8 @@ WITH review_input AS (
     -- CREDITS: credits, in points: min(10, 2 * N_NAMED_PRAISE) + min(6, 2 * N_RECOVERED)
     LEAST(10, 2 * "N_NAMED_PRAISE") + LEAST(6, 2 * "N_RECOVERED") AS "CREDITS"
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- RATING_GAP: distance from the restaurant's rating, in stars: abs(MEAN_STARS - context.stars)
@@ -170,7 +192,8 @@ WITH review_input AS (
     -- DEBITS: debits, in points: min(15, 3 * N_VOUCHED_RUDE) + min(12, 1.5 * N_SLOW) + min(16, 4 * N_UNFIXED) + 1.5 * STAR_SPREAD
     LEAST(15, 3 * "N_VOUCHED_RUDE") + LEAST(12, 1.5e0 * "N_SLOW") + LEAST(16, 4 * "N_UNFIXED") + 1.5e0 * "STAR_SPREAD" AS "DEBITS"
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- REPRESENTATIVE: factor for how typical the reviews are: 1.0 if RATING_GAP <= 0.5; 0.9 if RATING_GAP <= 1.5; else 0.75
@@ -180,19 +203,22 @@ WITH review_input AS (
       ELSE 0.75e0
     END AS "REPRESENTATIVE"
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- ATTITUDE_POINTS: points for the attitude, in points: 40 * NET_ATTITUDE * EVIDENCE * REPRESENTATIVE
     40 * "NET_ATTITUDE" * "EVIDENCE" * "REPRESENTATIVE" AS "ATTITUDE_POINTS"
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- SERVICE_SCORE: service score, in points: max(0.0, min(100.0, 55 + ATTITUDE_POINTS + VOICE_POINTS + CREDITS - DEBITS))
     GREATEST(0.0e0, LEAST(100.0e0, 55 + "ATTITUDE_POINTS" + "VOICE_POINTS" + "CREDITS" - "DEBITS")) AS "SERVICE_SCORE"
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     -- VERDICT: verdict: 'Not Rated' if N_SERVICE == 0; 'Excellent' if SERVICE_SCORE >= 75; 'Reliable' if SERVICE_SCORE >= 50; 'Uneven' if SERVICE_SCORE >...
@@ -204,7 +230,9 @@ WITH review_input AS (
       ELSE 'Poor'
     END AS "VERDICT"
   FROM restaurant_6
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -215,7 +243,9 @@ WITH review_input AS (
       WHEN "exact_count" <> "row_count" THEN 'beyond'
     END AS "input_fault"
   FROM restaurant_7
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CAST(NULL AS VARCHAR) AS "error_step",

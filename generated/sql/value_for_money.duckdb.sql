@@ -3,14 +3,17 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_PRICE_TALK, $IS_PRICED, N_JUDGED, N_FAVORABLE, N_OVERPRICED, N_HIDDEN, N_AGAIN, N_PRICED, SPEND_TOTAL,
 --   AVERAGE_SPEND, HIGHEST_SPEND, CITY_BASELINE, SPEND_GAP, GAP_STEPS, IS_SPLURGE, PLEASURE_POINTS, PRICE_POINTS,
 --   POINTS_PER_REVIEW, EVIDENCE_STEPS, CONFIDENCE, HIDDEN_PENALTY, FAVORABLE_PERCENT, AGAIN_CREDIT, RAW_SCORE,
 --   VALUE_SCORE, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     "business_id",
     "position",
@@ -23,7 +26,9 @@ WITH review_input AS (
     TRY_CAST("useful" AS BIGINT) AS "useful"
   FROM "rows"
   WHERE "business_id" IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     "business_id",
     "position",
@@ -43,19 +48,25 @@ WITH review_input AS (
       AND "useful" IS NOT NULL AS "is_valid",
     "useful" BETWEEN -1000000000000000 AND 1000000000000000 AS "is_exact"
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     "business_id",
     TRY_CAST("city" AS VARCHAR) AS "city"
   FROM "contexts"
   WHERE "business_id" IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     "business_id",
     "city",
     "city" IS NOT NULL AS "is_valid_context"
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     "business_id",
     ANY_VALUE("city") AS "city",
@@ -63,7 +74,8 @@ WITH review_input AS (
     COUNT(*) AS "context_count"
   FROM context
   GROUP BY "business_id"
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_PRICE_TALK: opinion on prices: extraction.price_view != 'none'
@@ -71,13 +83,17 @@ WITH review_input AS (
     -- $IS_PRICED: review that states an amount: extraction.amount_per_person > 0 and extraction.amount_per_person <= 500
     "amount_per_person" > 0 AND "amount_per_person" <= 500 AS "IS_PRICED"
   FROM review
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     "business_id",
     COUNT(*) AS "row_count",
     COUNT_IF("is_valid") AS "valid_count",
     COUNT_IF("is_exact") AS "exact_count",
-    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0)) + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
+    -- how many different values of position, which must be unique
+    BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
+      + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_JUDGED: opinions on prices: count where $IS_PRICE_TALK
     COUNT(*) FILTER (WHERE "IS_PRICE_TALK") AS "N_JUDGED",
     -- N_FAVORABLE: opinions that the price is fair or better: count where extraction.price_view in ['bargain', 'fair']
@@ -100,7 +116,9 @@ WITH review_input AS (
     SUM(CASE WHEN "price_view" = 'bargain' THEN 2 ELSE CASE WHEN "price_view" = 'fair' THEN 1 ELSE CASE WHEN "price_view" = 'pricey' THEN -1 ELSE -3 END END END * (1 + 0.5e0 * LN(1 + GREATEST("useful", 0))) ORDER BY "position") FILTER (WHERE "IS_PRICE_TALK") AS "PRICE_POINTS"
   FROM review_2
   GROUP BY "business_id"
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s."row_count", 0) AS "row_count",
@@ -119,7 +137,8 @@ WITH review_input AS (
     COALESCE(s."PRICE_POINTS", 0e0) AS "PRICE_POINTS"
   FROM context_2 AS r
   LEFT JOIN total AS s ON r."business_id" = s."business_id"
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     -- AVERAGE_SPEND: average amount per person, in dollars: round(SPEND_TOTAL / N_PRICED, 2) if N_PRICED > 0 else 0.0
@@ -149,7 +168,8 @@ WITH review_input AS (
     -- AGAIN_CREDIT: credit for guests who would pay again, in points: 10 * N_AGAIN / N_JUDGED if N_JUDGED > 0 else 0.0
     CASE WHEN "N_JUDGED" > 0 THEN 10 * "N_AGAIN" / NULLIF("N_JUDGED", 0) ELSE 0.0e0 END AS "AGAIN_CREDIT"
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- SPEND_GAP: amount above the city's usual, in dollars: AVERAGE_SPEND - CITY_BASELINE if N_PRICED > 0 else 0.0
@@ -159,31 +179,36 @@ WITH review_input AS (
     -- CONFIDENCE: weight of the evidence: min(1.0, 0.25 * EVIDENCE_STEPS)
     LEAST(1.0e0, 0.25e0 * "EVIDENCE_STEPS") AS "CONFIDENCE"
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     FLOOR("SPEND_GAP" / 5) AS "GAP_STEPS_part"
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     CASE WHEN NOT ABS("GAP_STEPS_part") < 9007199254740992.0e0 THEN 'beyond' END AS "GAP_STEPS_fault",
     -- GAP_STEPS: amount above the usual, in steps of 5 dollars, in steps: clamp(floor(SPEND_GAP / 5), -4, 4)
     GREATEST(-4, LEAST(4, CASE WHEN ABS("GAP_STEPS_part") < 9007199254740992.0e0 THEN CAST("GAP_STEPS_part" AS BIGINT) END)) AS "GAP_STEPS"
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- RAW_SCORE: value score, before limits, in points: 50 + 10 * POINTS_PER_REVIEW * CONFIDENCE + AGAIN_CREDIT - 3 * GAP_STEPS - HIDDEN_PENALTY
     50 + 10 * "POINTS_PER_REVIEW" * "CONFIDENCE" + "AGAIN_CREDIT" - 3 * "GAP_STEPS" - "HIDDEN_PENALTY" AS "RAW_SCORE"
   FROM restaurant_5
-), restaurant_7 AS (
+),
+restaurant_7 AS (
   SELECT
     *,
     -- VALUE_SCORE: value score, in points: round(clamp(RAW_SCORE, 0.0, 100.0), 1)
     CAST(PRINTF('%.1f', GREATEST(0.0e0, LEAST(100.0e0, "RAW_SCORE"))) AS DOUBLE) AS "VALUE_SCORE"
   FROM restaurant_6
-), restaurant_8 AS (
+),
+restaurant_8 AS (
   SELECT
     *,
     -- VERDICT: verdict: 'Not Rated' if N_JUDGED == 0; 'Great Value' if VALUE_SCORE >= 70; 'Fair Value' if VALUE_SCORE >= 45; else 'Poor Value'
@@ -194,7 +219,9 @@ WITH review_input AS (
       ELSE 'Poor Value'
     END AS "VERDICT"
   FROM restaurant_7
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -205,7 +232,9 @@ WITH review_input AS (
       WHEN "exact_count" <> "row_count" THEN 'beyond'
     END AS "input_fault"
   FROM restaurant_8
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CASE

@@ -3,14 +3,17 @@
 --
 -- Rows, one for each review: business_id, position, and the fields of the seed. Contexts, one for each restaurant.
 -- A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only
--- the Python module computes it exactly.
+-- the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its
+-- error (_fault), or that of its error in one review (_row_fault).
 --
 -- The steps:
 --   $IS_WAIT, $IS_TIMED, N_WAITS, N_TABLE, N_FOOD, N_BILL, N_TIMED, N_MODERATE, N_LONG, N_RECENT_LONG, N_WALKED_OUT,
 --   N_COMPENSATED, N_UNDERSTAFFED, TOTAL_MINUTES, LONGEST_WAIT, AVERAGE_WAIT, WALKOUT_PERCENT, MODERATE_WEIGHT,
 --   LONG_WEIGHT, WALKOUT_WEIGHT, COMPENSATION_CREDIT, MINUTE_POINTS, OUTCOME_POINTS, DELAY_RATE, TREND_FACTOR,
 --   STAFFING_POINTS, BOTTLENECK, WAIT_SCORE, VERDICT
-WITH review_input AS (
+WITH
+-- Reviews as read: NULL if the type is wrong.
+review_input AS (
   SELECT
     `business_id`,
     `position`,
@@ -21,7 +24,9 @@ WITH review_input AS (
     TRY_CAST(`year` AS BIGINT) AS `year`
   FROM `rows`
   WHERE `business_id` IS NOT NULL
-), review AS (
+),
+-- Reviews with checked values: a restaurant with an invalid one has no results.
+review AS (
   SELECT
     `business_id`,
     `position`,
@@ -38,39 +43,50 @@ WITH review_input AS (
     (`wait_minutes` IS NULL OR `wait_minutes` BETWEEN -1000000000000000 AND 1000000000000000)
       AND `year` BETWEEN -1000000000000000 AND 1000000000000000 AS `is_exact`
   FROM review_input
-), context_input AS (
+),
+-- Contexts as read: NULL if the type is wrong.
+context_input AS (
   SELECT
     `business_id`
   FROM `contexts`
   WHERE `business_id` IS NOT NULL
-), context AS (
+),
+-- Contexts with checked values: a restaurant with an invalid one has no results.
+context AS (
   SELECT
     `business_id`
   FROM context_input
-), context_2 AS (
+),
+-- Restaurants; two contexts are an error.
+context_2 AS (
   SELECT
     `business_id`,
     COUNT(*) AS `context_count`
   FROM context
   GROUP BY `business_id`
-), review_2 AS (
+),
+review_2 AS (
   SELECT
     *,
     -- $IS_WAIT: review of a wait: extraction.wait_kind != 'none'
     `wait_kind` <> 'none' AS `IS_WAIT`
   FROM review
-), review_3 AS (
+),
+review_3 AS (
   SELECT
     *,
     -- $IS_TIMED: wait with a stated time: extraction.wait_minutes > 0 and $IS_WAIT
     `wait_minutes` > 0 AND `IS_WAIT` AS `IS_TIMED`
   FROM review_2
-), total AS (
+),
+-- Totals of each restaurant's reviews.
+total AS (
   SELECT
     `business_id`,
     COUNT(*) AS `row_count`,
     COUNT_IF(`is_valid`) AS `valid_count`,
     COUNT_IF(`is_exact`) AS `exact_count`,
+    -- how many different values of position, which must be unique
     COUNT(DISTINCT `position`) AS `order_count`,
     -- N_WAITS: waits: count where $IS_WAIT
     COUNT(*) FILTER (WHERE `IS_WAIT`) AS `N_WAITS`,
@@ -99,7 +115,9 @@ WITH review_input AS (
     MAX(`wait_minutes`) FILTER (WHERE `IS_TIMED`) AS `LONGEST_WAIT`
   FROM review_3
   GROUP BY `business_id`
-), restaurant AS (
+),
+-- Restaurants with their totals, also without reviews.
+restaurant AS (
   SELECT
     r.*,
     COALESCE(s.`row_count`, 0) AS `row_count`,
@@ -121,7 +139,8 @@ WITH review_input AS (
     COALESCE(s.`LONGEST_WAIT`, 0) AS `LONGEST_WAIT`
   FROM context_2 AS r
   LEFT JOIN total AS s ON r.`business_id` = s.`business_id`
-), restaurant_2 AS (
+),
+restaurant_2 AS (
   SELECT
     *,
     CASE WHEN NOT ABS(`TOTAL_MINUTES_total`) < 9007199254740992.0e0 THEN 'beyond' END AS `TOTAL_MINUTES_fault`,
@@ -153,7 +172,8 @@ WITH review_input AS (
       ELSE 'none'
     END AS `BOTTLENECK`
   FROM restaurant
-), restaurant_3 AS (
+),
+restaurant_3 AS (
   SELECT
     *,
     -- AVERAGE_WAIT: average wait, in minutes: TOTAL_MINUTES / N_TIMED if N_TIMED > 0 else 0.0
@@ -163,19 +183,22 @@ WITH review_input AS (
     -- OUTCOME_POINTS: points for how waits ended, in points: N_WALKED_OUT * WALKOUT_WEIGHT - N_COMPENSATED * COMPENSATION_CREDIT
     `N_WALKED_OUT` * `WALKOUT_WEIGHT` - `N_COMPENSATED` * `COMPENSATION_CREDIT` AS `OUTCOME_POINTS`
   FROM restaurant_2
-), restaurant_4 AS (
+),
+restaurant_4 AS (
   SELECT
     *,
     -- DELAY_RATE: points per wait, in points: (MINUTE_POINTS + OUTCOME_POINTS) / N_WAITS if N_WAITS > 0 else 0.0
     CASE WHEN `N_WAITS` > 0 THEN (`MINUTE_POINTS` + `OUTCOME_POINTS`) / NULLIF(`N_WAITS`, 0) ELSE 0.0e0 END AS `DELAY_RATE`
   FROM restaurant_3
-), restaurant_5 AS (
+),
+restaurant_5 AS (
   SELECT
     *,
     -- WAIT_SCORE: wait score, in points: clamp(15 * DELAY_RATE * TREND_FACTOR + 0.3 * AVERAGE_WAIT + STAFFING_POINTS, 0.0, 100.0)
     GREATEST(0.0e0, LEAST(100.0e0, 15 * `DELAY_RATE` * `TREND_FACTOR` + 0.3e0 * `AVERAGE_WAIT` + `STAFFING_POINTS`)) AS `WAIT_SCORE`
   FROM restaurant_4
-), restaurant_6 AS (
+),
+restaurant_6 AS (
   SELECT
     *,
     -- VERDICT: verdict: 'Too Few Reviews' if N_WAITS < param.MIN_REVIEWS; 'Quick' if WAIT_SCORE < 20; 'Acceptable' if WAIT_SCORE < 45; 'Slow' if WAIT_SCO...
@@ -187,7 +210,9 @@ WITH review_input AS (
       ELSE 'Very Slow'
     END AS `VERDICT`
   FROM restaurant_5
-), checked AS (
+),
+-- The error of a restaurant's inputs, if they have one.
+checked AS (
   SELECT
     *,
     CASE
@@ -197,7 +222,9 @@ WITH review_input AS (
       WHEN `exact_count` <> `row_count` THEN 'beyond'
     END AS `input_fault`
   FROM restaurant_6
-), result AS (
+),
+-- The first error, in the order of the seed's steps.
+result AS (
   SELECT
     *,
     CASE

@@ -105,7 +105,7 @@ def test_a_dead_rule_is_found() -> None:
     check_witnesses(seed, proofs)
     assert [claim.status for claim in proofs.claims.rules] == ["unreachable", "reached", "reached"]
     assert "LEVEL: 'dead' if SHARE > 1: no restaurant gets it, as proved" in proofs.text
-    assert "2 of the 3 rules by which steps choose apply to some restaurant. The others:" in proofs.text
+    assert "2 of the 3 rules of LEVEL decide for some restaurant. The others:" in proofs.text
 
 
 def test_a_failure_has_a_restaurant() -> None:

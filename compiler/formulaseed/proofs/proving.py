@@ -106,10 +106,11 @@ class Proofs(RenderedDocument):
         yield Heading("Rules", 3)
         reached = sum(claim.status == "reached" for claim in self.claims.rules)
         total = len(self.claims.rules)
+        names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
         yield sentence(
-            f"Each of the {total} rules by which steps choose applies to some restaurant."
+            f"Each of the {total} rules of {names} decides for some restaurant."
             if reached == total
-            else f"{reached} of the {total} rules by which steps choose apply to some restaurant. The others:"
+            else f"{reached} of the {total} rules of {names} decide for some restaurant. The others:"
         )
         missed = [claim for claim in self.claims.rules if claim.status != "reached"]
         if missed:
@@ -135,7 +136,7 @@ class Proofs(RenderedDocument):
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
         if safe:
             yield sentence(
-                "Proved never to fail, for example by a division by 0: ",
+                "Steps with a division or the like that are proved never to fail: ",
                 *join_names(safe),
                 ".",
             )
@@ -163,7 +164,10 @@ class Proofs(RenderedDocument):
                 for b in self.claims.bounds
             ]
             yield Table(("output", "lowest", "highest"), rows)
-            yield sentence("Some restaurant reaches each plain number, and it is proved that none goes beyond it.")
+            yield sentence(
+                "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
+                "there is none."
+            )
 
     def _describe_property(self, claim: PropertyClaim) -> tuple[str, ...]:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""

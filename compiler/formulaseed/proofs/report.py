@@ -21,8 +21,8 @@ from formulaseed.proofs.world import Domain, format_number
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
 _SCOPE = (
-    "Restaurants above are examples that were evaluated; fields that do not matter have simple values. What is proved holds up "
-    "to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
+    "Restaurants above are examples that were evaluated; fields that do not matter to one have simple values. "
+    "What is proved holds up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
 )
 
 
@@ -57,7 +57,10 @@ def describe_scope(domain: Domain) -> Iterator[Block]:
     for name, words in list_ranges(domain).items():
         parts += [InlineCode(name), f": {words}; "]
     yield Heading("Scope", 3)
-    yield Paragraph((_SCOPE, *parts, "any value of all other fields." if parts else "any values."), "note")
+    yield Paragraph(
+        (_SCOPE, *parts, "any number of reviews, and any value of all other fields." if parts else "any values."),
+        "note",
+    )
 
 
 def list_ranges(domain: Domain) -> dict[str, str]:

@@ -34,7 +34,8 @@ NARROW = Range(-(2.0**31), 2.0**31 - 1)
 EXACT_TEST = f"< {number_literal(intervals.MAX_EXACT)}"
 _FINITE_TEST = f"<= {number_literal(limits.NUMBER_MAX)}"
 _MAX_POWERS = 20
-"""The exponents of a power that is printed as a table."""
+"""The number of exponents of a power that is printed as a table."""
+_TABLE_EXPONENTS = Range(-1_000.0, 1_000.0)
 _MAX_INLINE = 40
 """The characters of an expression that may be written twice."""
 
@@ -244,7 +245,9 @@ class Arithmetic:
     def _print_power_table(self, base: Printed, left: Printed, right: Printed) -> Printed | None:
         """Print a power of a constant as a table of Python's own results; None if it may have many exponents, or fail."""
         known = right.bounds
-        if left.bounds.low != left.bounds.high or right.kind != "integer" or not known.high - known.low < _MAX_POWERS:
+        if left.bounds.low != left.bounds.high or right.kind != "integer" or not includes(_TABLE_EXPONENTS, known):
+            return None
+        if known.high - known.low >= _MAX_POWERS:
             return None
         number = left.bounds.low if left.kind == "float" else int(left.bounds.low)
         exponents = range(int(known.low), int(known.high) + 1)
@@ -252,7 +255,7 @@ class Arithmetic:
             values = [number**exponent for exponent in exponents]
         except ArithmeticError:
             return None
-        if any(isinstance(value, int) and not includes(EXACT, intervals.point(value)) for value in values):
+        if any(isinstance(value, int) and abs(value) >= intervals.MAX_EXACT for value in values):
             return None
         results = [self.literal(value, Base.INTEGER if base.kind == "integer" else Base.NUMBER) for value in values]
         whens = [f"WHEN {number} THEN {result.sql}" for number, result in zip(exponents, results, strict=True)]

@@ -126,7 +126,7 @@ DUCKDB = Dialect(
     decimals="CAST(PRINTF('%.{1}f', {0}) AS DOUBLE)",
     distinct_orders=(
         "BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN {0} BETWEEN 0 AND 61 THEN {0} END), 0))"
-        " + COALESCE(LIST_UNIQUE(LIST({0}) FILTER (WHERE {0} NOT BETWEEN 0 AND 61)), 0)"
+        "\n  + COALESCE(LIST_UNIQUE(LIST({0}) FILTER (WHERE {0} NOT BETWEEN 0 AND 61)), 0)"
     ),
 )
 SPARK = Dialect(

@@ -14,6 +14,7 @@ from formulaseed.language.intervals import MAX_EXACT
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import Base
 
+_MAX_DIGITS = 53
 _KEEPS_GRID = frozenset(("abs", "float"))
 """The functions whose result is a multiple of whatever the argument is, beside those that select an argument."""
 
@@ -31,8 +32,11 @@ def count_binary_digits(node: Expr) -> int | None:
 
 
 def _is_exact(node: Expr, digits: int, count: float) -> bool:
+    """Return True if `count` times the largest value, in units of the last digit, is an integer that floats hold exactly."""
     known = node.info.range
-    return known is not None and max(-known.low, known.high) * count * 2.0**digits <= MAX_EXACT
+    if known is None or digits > _MAX_DIGITS:
+        return False
+    return max(-known.low, known.high) * count * 2.0**digits <= MAX_EXACT
 
 
 def _count_digits(node: Expr) -> int | None:

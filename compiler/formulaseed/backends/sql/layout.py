@@ -57,14 +57,16 @@ class QueryWriter:
             restaurant = self._write_layers("restaurant", Place(stage, 1, 0), restaurant)
         result = self._write_result(restaurant)
         lines = [f"-- {line}".rstrip() for line in self.header] if self.has_comments else []
-        return "\n".join([*lines, f"WITH {', '.join(self.parts)}", *result]) + "\n"
+        parts = ",\n".join(self.parts)
+        return "\n".join([*lines, f"WITH\n{parts}", *result]) + "\n"
 
-    def _add(self, name: str, items: Iterable[Item], source: str, tail: str = "") -> str:
-        """Add a common table expression, and return its name: `name`, or `name_2` for the second one."""
+    def _add(self, name: str, items: Iterable[Item], source: str, tail: str = "", comment: str = "") -> str:
+        """Add a common table expression below a comment, and return its name: `name`, or `name_2` for the second one."""
         self.counts[name] += 1
         free = name if self.counts[name] == 1 else f"{name}_{self.counts[name]}"
         select = "\n  ".join("\n".join(self._print_select(items, source, tail)).split("\n"))
-        self.parts.append(f"{free} AS (\n  {select}\n)")
+        above = f"-- {comment}\n" if comment and self.has_comments else ""
+        self.parts.append(f"{above}{free} AS (\n  {select}\n)")
         return free
 
     def _print_select(self, items: Iterable[Item], source: str, tail: str = "") -> list[str]:
@@ -107,16 +109,18 @@ class QueryWriter:
         names = [*(item.value.sql for item in inputs), *(name for _, name, _ in checks)]
         items: list[Item] = [(self.key, "", ()), *((f"ANY_VALUE({name})", name, ()) for name in names)]
         items.append(("COUNT(*)", self.names["context_count"], ()))
-        return self._add("context", items, source, f"GROUP BY {self.key}")
+        return self._add("context", items, source, f"GROUP BY {self.key}", "Restaurants; two contexts are an error.")
 
     def _write_inputs(self, name: str, keys: Sequence[str], inputs: Sequence[Input], table: str) -> str:
         """Add the columns of a table as they are read, then their values and checks; return the name of the latter."""
         first: list[Item] = [(key, "", ()) for key in keys]
         read = [*first, *((item.read, item.value.sql, ()) for item in inputs)]
-        source = self._add(f"{name}_input", read, table, "" if self.for_score else f"WHERE {self.key} IS NOT NULL")
+        where = "" if self.for_score else f"WHERE {self.key} IS NOT NULL"
+        source = self._add(f"{name}_input", read, table, where, f"{name.title()}s as read: NULL if the type is wrong.")
         names = ("is_valid", "is_exact") if name == "review" else ("is_valid_context", "is_exact_context")
         values = [(item.sql, item.value.sql if item.sql != item.value.sql else "", ()) for item in inputs]
-        return self._add(name, [*first, *values, *self._print_checks(inputs, *names)], source)
+        comment = f"{name.title()}s with checked values: a restaurant with an invalid one has no results."
+        return self._add(name, [*first, *values, *self._print_checks(inputs, *names)], source, comment=comment)
 
     def _print_checks(self, inputs: Sequence[Input], valid: str, exact: str) -> list[Item]:
         """Return the columns that say whether the inputs are valid, and known exactly; none if all always are."""
@@ -159,13 +163,16 @@ class QueryWriter:
             for column in self._columns_at(Place(stage, 1, 0))
         ]
         if stage == 0:
-            totals = [*((sql, self.names[name], (), "0") for sql, name in self._print_counts()), *totals]
+            totals = [
+                *((sql, self.names[name], comments, "0") for sql, name, comments in self._print_counts()),
+                *totals,
+            ]
         is_joined = bool(restaurant)
         items: list[Item] = [(self.key, "", ())]
         for sql, name, comments, default in totals:
             value = sql if is_joined or not default or sql.startswith("COUNT(") else f"COALESCE({sql}, {default})"
             items.append((value, name, comments))
-        total = self._add("total", items, review, f"GROUP BY {self.key}")
+        total = self._add("total", items, review, f"GROUP BY {self.key}", "Totals of each restaurant's reviews.")
         if not is_joined:
             return total
         defaults = [(name, default) for _, name, _, default in totals]
@@ -186,21 +193,23 @@ class QueryWriter:
         for name, default in defaults:
             sql = f"COALESCE(s.{name}, {default})" if default else f"s.{name}"
             items.append((sql, name if default else "", ()))
-        return self._add("restaurant", items, self._print_join(restaurant, "FULL" if is_full else "LEFT", total))
+        join = self._print_join(restaurant, "FULL" if is_full else "LEFT", total)
+        return self._add("restaurant", items, join, comment="Restaurants with their totals, also without reviews.")
 
-    def _print_counts(self) -> list[tuple[str, str]]:
+    def _print_counts(self) -> list[Item]:
         """Return the counts of rows by which a restaurant with invalid rows is recognised, with their names."""
-        counts = [("COUNT(*)", ROW_COUNT)]
+        counts: list[Item] = [("COUNT(*)", ROW_COUNT, ())]
         names = {name for _, name, _ in self._print_checks(self.plan.rows, "is_valid", "is_exact")}
         for check, count in (("is_valid", "valid_count"), ("is_exact", "exact_count")):
             if self.names[check] in names:
-                counts.append((f"COUNT_IF({self.names[check]})", count))
+                counts.append((f"COUNT_IF({self.names[check]})", count, ()))
         dialect = self.plan.columns.dialect
         template = dialect.distinct_orders if self.plan.tables.has_integer_order else "COUNT(DISTINCT {0})"
-        counts.append((template.format(self.order), "order_count"))
+        comments = (Sql(f"how many different values of {self.plan.tables.order}, which must be unique"),)
+        counts.append((template.format(self.order), "order_count", comments))
         if self.plan.tables.ids:
             ids = dialect.quote_name(self.plan.tables.ids)
-            counts += [(f"COUNT({ids})", "id_count"), (f"COUNT(DISTINCT {ids})", "distinct_id_count")]
+            counts += [(f"COUNT({ids})", "id_count", ()), (f"COUNT(DISTINCT {ids})", "distinct_id_count", ())]
         return counts
 
     # --- the result
@@ -210,7 +219,7 @@ class QueryWriter:
         names = self.names
         invalid = [f"({names[ROW_COUNT]} > 1 AND {names['order_count']} <> {names[ROW_COUNT]})"]
         inexact = []
-        checked = {name for _, name in self._print_counts()}
+        checked = {name for _, name, _ in self._print_counts()}
         if "valid_count" in checked:
             invalid.append(f"{names['valid_count']} <> {names[ROW_COUNT]}")
         if "exact_count" in checked:
@@ -230,14 +239,17 @@ class QueryWriter:
     def _write_result(self, restaurant: str) -> list[str]:
         """Add the errors, and return the lines of the last SELECT."""
         fault = self.names["input_fault"]
-        checked = self._add("checked", [("*", "", ()), (self._print_input_fault(), fault, ())], restaurant)
+        items: list[Item] = [("*", "", ()), (self._print_input_fault(), fault, ())]
+        checked = self._add(
+            "checked", items, restaurant, comment="The error of a restaurant's inputs, if they have one."
+        )
         faults = [(step, column.sql) for step, column in self.plan.faults]
         string = self.plan.columns.dialect.string
         kind, step = self.names[ERROR_KIND], self.names[ERROR_STEP]
         if faults:
             whens = [f"WHEN {fault} IS NOT NULL THEN NULL"]
             whens += [f"WHEN {column} IS NOT NULL THEN {string(name)}" for name, column in faults]
-            items: list[Item] = [
+            items = [
                 ("*", "", ()),
                 ("\n  ".join(["CASE", *whens]) + "\nEND", step, ()),
                 (f"COALESCE({', '.join([fault, *(column for _, column in faults)])})", kind, ()),
@@ -248,7 +260,7 @@ class QueryWriter:
                 (f"CAST(NULL AS {self.plan.columns.dialect.string_type})", step, ()),
                 (fault, kind, ()),
             ]
-        result = self._add("result", items, checked)
+        result = self._add("result", items, checked, comment="The first error, in the order of the seed's steps.")
         quote = self.plan.columns.dialect.quote_name
         items = [(self.key, "", ())]
         for name in self.outputs:

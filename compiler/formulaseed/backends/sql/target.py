@@ -172,7 +172,12 @@ class SqlBackend(Backend):
         lines.append(
             "A restaurant without a value has its error_step and error_kind: data for invalid input, and beyond if only"
         )
-        lines += ["the Python module computes it exactly.", "", "The steps:"]
+        lines += [
+            "the Python module computes it exactly. Columns named after a step hold a part of it (_part), the kind of its",
+            "error (_fault), or that of its error in one review (_row_fault).",
+            "",
+            "The steps:",
+        ]
         names = [f"{'$' * isinstance(step.operation, nodes.Filter)}{step.name}" for step in program.steps]
         lines += textwrap.wrap(
             ascii_comment(", ".join(names), 100_000), 120, initial_indent="  ", subsequent_indent="  "

@@ -263,11 +263,13 @@ class _SeedComparison:
 
         Only the steps that both seeds have are compared for their order, renamed ones by their new names.
         """
-        seeds = (self.old, self.new)
-        keys = ((key, *(_format_document_key(seed, key) for seed in seeds)) for key in _COSMETIC_KEYS)
-        for part, before, after in (*self._find_changed_attributes(_COSMETIC_ATTRIBUTES), *keys):
+        for part, before, after in self._find_changed_attributes(_COSMETIC_ATTRIBUTES):
+            yield SeedChange("cosmetic", part, _choose_kind(before, after), part, *_diff_lines(before, after))
+        for key in _COSMETIC_KEYS:
+            before = _format_document_key(self.old, key)
+            after = _format_document_key(self.new, key)
             if before != after:
-                yield SeedChange("cosmetic", part, _choose_kind(before, after), part, *_diff_lines(before, after))
+                yield SeedChange("cosmetic", key, _choose_kind(before, after), key, *_diff_lines(before, after))
         old_order = [self.new_names[step.name] for step in self.old.program.steps if step.name in self.new_names]
         in_both = set(old_order)
         new_order = [step.name for step in self.new.program.steps if step.name in in_both]

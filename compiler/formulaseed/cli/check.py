@@ -53,16 +53,21 @@ def check(seeds: tuple[str, ...], watch: bool, **options: Any) -> None:
     With --policy also 1 where the seed and its policy differ, unless that is a known gap.
     """
     checking = _Check(seeds, **options)
-    if checking.form != "text" and (checking.statistics or checking.diff or watch):
-        raise click.UsageError("--statistics, --diff and --watch are for people: pass them without --format")
-    if checking.diff and not checking.fix:
-        raise click.UsageError("--diff shows what --fix would change: pass both")
-    if checking.policy and (len(seeds) != 1 or checking.fix):
-        raise click.UsageError("--policy compares one seed with one policy: pass one file, without --fix")
-    if checking.baseline and not checking.policy:
-        raise click.UsageError("--baseline lists the known gaps between a seed and its policy: pass --policy too")
-    if watch and (checking.diff or "-" in seeds):
-        raise click.UsageError("--watch is for files, and checks them: pass it without --diff and `-`")
+    is_for_people = checking.statistics or checking.diff or watch
+    refusals = {
+        "--statistics, --diff and --watch are for people: pass them without --format": is_for_people
+        and checking.form != "text",
+        "--diff shows what --fix would change: pass both": checking.diff and not checking.fix,
+        "--policy compares one seed with one policy: pass one file, without --fix": checking.policy
+        and (len(seeds) != 1 or checking.fix),
+        "--baseline lists the known gaps between a seed and its policy: pass --policy too": checking.baseline
+        and not checking.policy,
+        "--watch is for files, and checks them: pass it without --diff and `-`": watch
+        and (checking.diff or "-" in seeds),
+    }
+    for message, is_refused in refusals.items():
+        if is_refused:
+            raise click.UsageError(message)
     if watch:
         _watch([*seeds, *filter(None, (checking.reference, checking.policy, checking.baseline))], checking.run)
     sys.exit(checking.run())

@@ -93,9 +93,9 @@ def _load_reference(
     the parts of a database that formulas cannot use on standard error. Raises `UsageError` for options that do not go
     together, `SeedError` for an invalid schema file or seed, `DataError` for a file or database that cannot be read.
     """
-    if seed is not None and (schema is not None or database is not None):
+    if seed is not None and (schema, database) != (None, None):
         raise click.UsageError("SEED is for the restaurant's own reference; pass it without --schema and --database")
-    if database is None and (root is not None or custom_fields is not None):
+    if database is None and (root, custom_fields) != (None, None):
         raise click.UsageError("--root and --custom-fields are for --database")
     schema_reference: Reference | None = None
     layout = DatabaseLayout()

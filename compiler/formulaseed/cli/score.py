@@ -199,6 +199,14 @@ class _MonitoredBatches:
             raise _OrphanRowsError
 
 
+def _warn_of_hand_backs(seed: FormulaSeed, computed: int, restaurants: int) -> None:
+    """Print a warning at `seed` if its query left many of the `restaurants` to the module, which `computed` them."""
+    if computed > _MAX_HANDED_BACK * restaurants:
+        number = number_of(computed, "restaurant")
+        warning = catalogue.often_handed_back(seed.document.source, number, computed / restaurants)
+        show_diagnostics([warning], err=True)
+
+
 def _report_and_exit(
     out: str, counts: Counter[str], strict: bool, failures: Failures | None = None, seed: FormulaSeed | None = None
 ) -> NoReturn:
@@ -214,22 +222,20 @@ def _report_and_exit(
     if strict and orphans:
         say(f"formulaseed: {number_of(orphans, 'row')} without a restaurant; nothing is written", err=True)
         finish(WRONG)
-    computed = handed_back - counts.total()
-    if seed is not None and computed > _MAX_HANDED_BACK * restaurants:
-        number = number_of(computed, "restaurant")
-        warning = catalogue.often_handed_back(seed.document.source, number, computed / restaurants)
-        show_diagnostics([warning], err=True)
+    if seed is not None:
+        _warn_of_hand_backs(seed, handed_back - counts.total(), restaurants)
     line = f"{out}: {number_of(restaurants, 'restaurant')}, {counts.total():,} failed"
     if counts:
         line += f" ({', '.join(f'{count:,} {kind}' for kind, count in sorted(counts.items()))})"
     if unchanged is not None:
         line += f"; {unchanged:,} unchanged, {restaurants - unchanged:,} evaluated"
-    if orphans:
-        line += f"; {number_of(orphans, 'row')} without a restaurant"
-    if nameless:
-        line += f"; {number_of(nameless, 'context')} without a key"
-    if duplicate_rows:
-        line += f"; {number_of(duplicate_rows, 'duplicate row')} left out"
+    for number, noun, words in (
+        (orphans, "row", "without a restaurant"),
+        (nameless, "context", "without a key"),
+        (duplicate_rows, "duplicate row", "left out"),
+    ):
+        if number:
+            line += f"; {number_of(number, noun)} {words}"
     if handed_back:
         line += f"; {handed_back:,} handed back to the module"
     if failures is not None:

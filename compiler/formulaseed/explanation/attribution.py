@@ -20,7 +20,7 @@ from formulaseed.explanation.verdict_dependencies import VerdictDependencies, fi
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
 from formulaseed.language import typed
-from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Base, Value
 from formulaseed.pages.values import format_plain, is_number
 from formulaseed.runtime.evaluator import Evaluator
@@ -150,15 +150,13 @@ class AttributionFinder:
         The source of a lookup with a default becomes a string with no key, and a field that may be null becomes null. A
         field without such a neutral value, or one that has it already, stays in the base.
         """
-        keys = {match.step: match.key for match in self.lookups if match.key is not None}
-        labels: dict[str, str] = {}
-        used: dict[Symbol, None] = {}
-        for step in self.dependencies.steps:
-            for expression in step.expressions():
-                used.update(dict.fromkeys(typed.symbols_in(expression)))
-            if isinstance(step.operation, nodes.Lookup) and step.operation.has_default and step.name in keys:
-                label = f"{label_of(step)}: {keys[step.name]}"
-                labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
+        labels = self._label_lookup_sources()
+        used = dict.fromkeys(
+            symbol
+            for step in self.dependencies.steps
+            for expression in step.expressions()
+            for symbol in typed.symbols_in(expression)
+        )
         fields = {declared.name: declared for declared in self.dependencies.program.context}
         for symbol in used:
             if symbol.kind is not SymbolKind.CONTEXT or self._facts.get(symbol.name) in (None, ""):
@@ -173,6 +171,16 @@ class AttributionFinder:
             player = _Player(label, neutral={symbol.name: neutral})
             if self._can_leave_out(player):
                 yield player
+
+    def _label_lookup_sources(self) -> dict[str, str]:
+        """Return the labels of the fields in which lookups with a default found a key, by name."""
+        keys = {match.step: match.key for match in self.lookups if match.key is not None}
+        labels: dict[str, str] = {}
+        for step in self.dependencies.steps:
+            if isinstance(step.operation, nodes.Lookup) and step.operation.has_default and step.name in keys:
+                label = f"{label_of(step)}: {keys[step.name]}"
+                labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
+        return labels
 
     def _can_leave_out(self, player: _Player) -> bool:
         """Return True if the restaurant has a value for the number without a player's facts."""

@@ -79,19 +79,21 @@ class _FormulaReader:
                 return map_operands(node, self.lower, loop, True)
             case ast.Logical():
                 return map_operands(node, self.lower, loop, is_condition)
-            case ast.Comprehension(span, is_list=True) if is_condition and loop is None:
-                conditions = self._lower_conditions(node, loop)
-                return (
-                    ast.Invalid(span)
-                    if conditions is None
-                    else _build_existence_test(conditions, span, _format_count(node))
-                )
+            case ast.Comprehension(is_list=True) if is_condition and loop is None:
+                return self._lower_existence_test(node)
             case ast.Comprehension(span):
                 return self._report(v1_catalogue.bare_loop(span))
             case ast.Keyword(_, name):
                 return self._report(v1_catalogue.named_argument(name.span))
             case _:
                 return map_operands(node, self.lower, loop)
+
+    def _lower_existence_test(self, node: ast.Comprehension) -> ast.Expr:
+        """Lower a list of reviews that is a condition, which is true if the list is not empty."""
+        conditions = self._lower_conditions(node, None)
+        if conditions is None:
+            return ast.Invalid(node.span)
+        return _build_existence_test(conditions, node.span, _format_count(node))
 
     def _lower_call(self, node: ast.Call, loop: str | None) -> ast.Expr:
         """Lower a call: one of a loop, such as `sum(… for …)`, becomes an aggregate, and `len(extractions)` a count.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -77,16 +77,20 @@ def migrate(seed: Mapping[str, Any], program: nodes.Program) -> Migration:
             writer.steps[-1]["allow"] = allowed
     moved["compute"] = list(writer.steps)
     moved["output"] = list(program.output)
+    migration.left_out += _list_left_out(program, written)
+    return migration
+
+
+def _list_left_out(program: nodes.Program, written: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts of a seed v1 that v2 has no place for. `written` has its steps by name."""
     if program.extraction_prompt:
-        migration.left_out.append("`extraction_prompt`: the descriptions of fields and values say what to extract")
-    described = [str(name) for name, step in written.items() if step.get("description")]
+        yield "`extraction_prompt`: the descriptions of fields and values say what to extract"
+    described = [f"`{name}`" for name, step in written.items() if step.get("description")]
     if described:
-        names = ", ".join(f"`{name}`" for name in described)
-        migration.left_out.append(f"the descriptions of {names}: steps have none")
+        yield f"the descriptions of {', '.join(described)}: steps have none"
     commented = [f"`{name}`" for name, step in written.items() if blank_comments(step["formula"]) != step["formula"]]
     if commented:
-        migration.left_out.append(f"the comments in the formulas of {', '.join(commented)}, which are written anew")
-    return migration
+        yield f"the comments in the formulas of {', '.join(commented)}, which are written anew"
 
 
 class _StepWriter:

@@ -78,11 +78,7 @@ class OutcomeComparison:
                 continue
             old_steps = _evaluate_restaurant(self.old, before)
             new_steps = _evaluate_restaurant(self.new, after)
-            if isinstance(old_steps.error, DataError) and str(old_steps.error) == str(new_steps.error):
-                add_failure(self.failures, before, old_steps.error)  # rows that neither seed can read fail once
-            else:
-                self._add_failure(self.old, before, old_steps)
-                self._add_failure(self.new, before, new_steps)
+            self._add_failures(before, old_steps, new_steps)
             change = _compare_restaurant(before, old_steps, new_steps, pairing)
             matrix[change.verdicts] += 1
             if has_causes and change.verdicts[0] != change.verdicts[1]:
@@ -111,6 +107,14 @@ class OutcomeComparison:
         result = _evaluate_restaurant(setting, restaurant)
         self._add_failure(setting, restaurant, result)
         return LoneRestaurant(restaurant.business_id, _read_name(restaurant), format_verdict(result.values, verdict))
+
+    def _add_failures(self, restaurant: ExtractedRestaurant, old: _StepValues, new: _StepValues) -> None:
+        """Add a restaurant's errors with both seeds to `failures`; rows that neither seed can read are added once."""
+        if isinstance(old.error, DataError) and str(old.error) == str(new.error):
+            add_failure(self.failures, restaurant, old.error)
+        else:
+            self._add_failure(self.old, restaurant, old)
+            self._add_failure(self.new, restaurant, new)
 
     def _add_failure(self, setting: Setting, restaurant: ExtractedRestaurant, result: _StepValues) -> None:
         """Add a restaurant's error to `failures`, with the name of the seed; nothing without an error."""

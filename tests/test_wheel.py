@@ -47,7 +47,17 @@ def new_environment(folder: Path, requirement: object, beside: str, *options: st
     python = folder / "bin" / "python"
     site = Path(run(python, "-c", PURELIB, cwd=folder).strip())
     (site / "beside.pth").write_text(beside)
-    pip = (sys.executable, "-m", "pip", "--python", python, "install", "-q", "--disable-pip-version-check")
+    pip = (
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "-q",
+        "--no-compile",
+        "--disable-pip-version-check",
+    )
     done = call(*pip, *options, requirement, cwd=folder)
     if done.returncode and "No matching distribution" in done.stderr:
         pytest.skip(f"{requirement} cannot be installed here: no registry is reached")

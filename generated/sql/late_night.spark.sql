@@ -43,9 +43,8 @@ review AS (
       AND (`rowdy_crowd` IS NULL OR `rowdy_crowd` IS NOT NULL)
       AND (`security_present` IS NULL OR `security_present` IS NOT NULL)
       AND (`closed_early` IS NULL OR `closed_early` IS NOT NULL)
-      AND `month` IS NOT NULL
       AND `date` IS NOT NULL AS `is_valid`,
-    `month` BETWEEN -1000000000000000 AND 1000000000000000
+    `month` = TRY_CAST(SUBSTRING(`date`, 6, 2) AS BIGINT)
       AND (`date` RLIKE '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' AND TRY_CAST(`date` AS DATE) IS NOT NULL) AS `is_exact`
   FROM review_input
 ),

@@ -24,6 +24,15 @@ from helpers import ROOT, TASKS, command, tiny_seed, write_json  # noqa: E402
 from sql_queries import run_query  # noqa: E402
 
 G1A = TASKS / "g1a_v2" / "seed.json"
+DATED = {
+    "task_name": "T",
+    "extract": {"fields": []},
+    "compute": [
+        {"name": "N", "op": "count", "where": {"meta.date": {"in": ["2021-03-04"]}}},
+        {"name": "M", "op": "sum", "expr": "meta.month"},
+    ],
+    "output": ["N", "M"],
+}
 HOSTILE = "'; DROP TABLE rows; --\n/* {{ evil }} {% raw %} \u202e */ \\' \x00"
 
 
@@ -105,6 +114,21 @@ def test_no_string_of_a_seed_becomes_code() -> None:
         assert all(line.isprintable() for line in text.split("\n"))
         for line in text.split("\n"):
             assert line.partition("-- ")[2].isascii()
+
+
+def test_the_parts_of_a_date_agree_with_it() -> None:
+    """The module refuses a month that is not that of the date, and takes a missing one from it; a query hands both back."""
+    dates = ["2021-03-04", "2021-03-04", "2021-03-04", "2021-03-04T10:00:00", None]
+    lines = [
+        {"business_id": f"b{at}", "position": 0, "date": date, "month": month}
+        for at, (date, month) in enumerate(zip(dates, (3, 4, None, 3, 3), strict=True))
+    ]
+    with duckdb.connect() as connection:
+        connection.register("rows", pa.Table.from_pylist(lines))
+        connection.register("contexts", pa.table({"business_id": [line["business_id"] for line in lines]}))
+        results = connection.sql(f"SELECT * FROM ({compile_seed(DATED, target='sql')}) ORDER BY 1").fetchall()
+    assert results[0] == ("b0", 1, 3, None, None)
+    assert [line[-1] for line in results[1:]] == ["beyond", "beyond", "beyond", "data"]
 
 
 FOREIGN = {

@@ -76,6 +76,18 @@ def test_bad_data_has_the_messages_of_the_module(name: str, value: Any) -> None:
     score_both_ways(mood_seed(), change_value(table, name, 3, value), places)
 
 
+@pytest.mark.parametrize(
+    "moods",
+    [["bad", "good"] * 3, ["good"] * 6, ["good", "x", "bad", None, "y", "good"], pa.array([None] * 6, pa.string())],
+    ids=str,
+)
+def test_enums_of_another_type(moods: Any) -> None:
+    """Columns of the type ENUM whose values are fewer, more, or in another order than those of the seed."""
+    table, places = tiny_tables()
+    at = table.column_names.index("mood")
+    score_both_ways(mood_seed(), table.set_column(at, "mood", pa.array(moods).dictionary_encode()), places)
+
+
 @pytest.mark.parametrize("scores", [pa.array([1, 2, 3, 4, 5, 6], pa.int8()), pa.array([1, 2, 3, 4, 5, 2**63], pa.uint64()),
                                     pa.array([1.0, 2.5, 3.0, 4.0, 1e300, float("nan")])], ids=str)  # fmt: skip
 def test_integers_of_any_type(scores: Any) -> None:

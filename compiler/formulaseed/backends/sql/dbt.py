@@ -111,7 +111,7 @@ def _choose_value(
         return at % 2 == 0
     if not item.ty.is_numeric:
         return (
-            "2021-03-04"
+            f"{_YEAR + at}-{1 + at:02}-04"
             if (kind, item.name) == (SymbolKind.META, "date")
             else _find_string(program, Symbol(kind, item.name))
         )

@@ -23,6 +23,8 @@ MAX_INTEGER = 10**15
 """The largest integer of an input that SQL computes with."""
 _INTEGERS = Range(-float(MAX_INTEGER), float(MAX_INTEGER))
 _DATE = Symbol(SymbolKind.META, "date")
+_DATE_PARTS = {Symbol(SymbolKind.META, "year"): "1, 4", Symbol(SymbolKind.META, "month"): "6, 2"}
+"""The place and the length of the parts of a date that is a string."""
 _KINDS: Mapping[Base, Kind] = {Base.INTEGER: "integer", Base.NUMBER: "float"}
 
 
@@ -81,20 +83,27 @@ def context_fields(program: nodes.Program) -> list[nodes.InputField]:
 
 
 class InputPrinter(Arithmetic):
-    """A printer of the inputs of one table."""
+    """A printer of the inputs of one table. `date` is the column of dates with which their parts must agree, if there is one."""
+
+    date: str
 
     def print_inputs(self, program: nodes.Program, tables: Tables) -> Iterator[Input]:
         """Yield the fields of rows (level 0) or of contexts (level 1) that the steps read."""
         names = column_names(program)
+        self.date = ""
         fields: list[tuple[SymbolKind, nodes.ExtractionField | nodes.InputField]] = [*program.row_fields()]
         if self.level == 1:
             fields = [(SymbolKind.CONTEXT, item) for item in context_fields(program)]
+        columns = {
+            symbol: self.columns.claim(names[symbol]) for symbol in (Symbol(kind, item.name) for kind, item in fields)
+        }
+        if _DATE in columns and not tables.dates:
+            self.date = self.columns.dialect.quote_name(columns[_DATE])
         for kind, item in fields:
             symbol = Symbol(kind, item.name)
             column = tables.columns.get(symbol, names[symbol])
-            name = self.columns.claim(names[symbol])
             dates = tables.dates if kind is SymbolKind.META else {}
-            yield self._print_input(symbol, item, name, column, dates, is_typed=tables.is_typed)
+            yield self._print_input(symbol, item, columns[symbol], column, dates, is_typed=tables.is_typed)
 
     def _print_input(
         self,
@@ -123,6 +132,9 @@ class InputPrinter(Arithmetic):
             sql = Sql(f"COALESCE({sql}, {self.convert(self.literal(default, ty.base), ty.base).sql})")
         if symbol == _DATE and not dates:
             exact = dialect.is_day.format(quoted)
+        elif symbol in _DATE_PARTS and self.date:
+            # The module takes a missing part from the date, and refuses another one.
+            valid, exact = "", f"{quoted} = TRY_CAST(SUBSTRING({self.date}, {_DATE_PARTS[symbol]}) AS BIGINT)"
         if is_optional:
             valid, exact = (f"({quoted} IS NULL OR {test})" if test else "" for test in (valid, exact))
         value = Printed(

@@ -182,7 +182,7 @@ class CellFormulas:
                 yield from self._list_part_failures(part, self.total >= 1)
             return
         for cell, (where, operand) in component.list_parts(aggregate):
-            yield from self._list_part_failures(where, self.total >= 1)
+            yield from self._list_part_failures(where, self.counts[cell] >= 1)
             yield from self._list_part_failures(operand, self._is_present(cell, where))
 
     def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:

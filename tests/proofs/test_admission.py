@@ -11,6 +11,7 @@ from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.types import Base
 from formulaseed.proofs.lowering import Lowering
 from formulaseed.proofs.nodes import Node
 from formulaseed.proofs.pool import Pool
@@ -111,8 +112,9 @@ def read_shared(prover: Prover, restaurant: Restaurant) -> dict[Symbol, Any]:
             restaurant.parameters if known.symbol.kind is SymbolKind.PARAMETER else restaurant.context
         )
         if known.symbol.name in section:
-            value = exact(section[known.symbol.name])
-            values[known.symbol] = value
+            value = section[known.symbol.name]
+            is_rounded_when_read = known.base is Base.NUMBER and isinstance(value, int)
+            values[known.symbol] = exact(float(value) if is_rounded_when_read else value)
     return values
 
 

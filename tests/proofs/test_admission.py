@@ -18,7 +18,7 @@ from formulaseed.proofs.prover import Prover
 from formulaseed.proofs.world import read_domain
 from formulaseed.testing import restaurants, seeds
 from formulaseed.testing.inputs import Restaurant
-from helpers import IS_DEEP, SEEDS, needs
+from helpers import IS_DEEP, SEEDS, needs, tiny_seed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -127,6 +127,17 @@ def test_random_seeds_admit_random_restaurants(data: st.DataObject) -> None:
         restaurant = data.draw(restaurants(seed, wild=is_wide))
         for world in ("relaxed", "whole"):
             assert_admitted(prover, lowering, restaurant, world)
+
+
+def test_null_is_not_false() -> None:
+    """A choice between null and false is no condition: a restaurant for which it is false is admitted."""
+    rules = [{"when": "N == 0", "then": None}, {"else": False}]
+    steps = [{"name": "N", "op": "count"}, {"name": "FLAG", "op": "case", "rules": rules}]
+    seed = load_seed(tiny_seed(compute=steps, output=["FLAG"], parameters={}))
+    row = {"review_id": "r1", "extraction": {"mood": "good"}, "meta": {}}
+    for rows in ([], [row]):
+        prover, lowering = prepare(seed, is_wide=False)
+        assert_admitted(prover, lowering, Restaurant(rows, {}, {}), "relaxed")
 
 
 @pytest.mark.parametrize("path", TASK_PATHS)

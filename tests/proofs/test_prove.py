@@ -152,6 +152,25 @@ def test_properties_are_decided(text: str, status: str) -> None:
     assert (claim.witness is not None) == (status == "refuted")
 
 
+def test_a_seed_declares_what_one_more_review_does() -> None:
+    """Reviews are given by conditions, also on fields that no step uses; `{}` is any review."""
+    kinds: dict[str, dict[str, Any]] = {
+        "never_lowers": {"extraction.mood": "good"},
+        "never_raises": {"extraction.mood": {"!=": "good"}, "meta.useful": {">": 2}},
+    }
+    declared = [{way: "SCORE", "review": review} for way, review in kinds.items()]
+    score = {"name": "SCORE", "op": "expr", "expr": "max(0, min(10, 3 * N_GOOD - N))"}
+    seed = small_seed(score, properties=[*declared, {"never_lowers": "SCORE", "review": {}}])
+    proofs = prove(seed)
+    check_witnesses(seed, proofs)
+    assert [(claim.text, claim.status) for claim in proofs.properties] == [
+        ("never_lowers SCORE by a review where extraction.mood == 'good'", "proved"),
+        ("never_raises SCORE by a review where extraction.mood != 'good' and meta.useful > 2", "proved"),
+        ("never_lowers SCORE by any review", "refuted"),
+    ]
+    assert "SCORE by any review: refuted. SCORE goes from" in proofs.text
+
+
 def test_the_flaw_of_a_policy_is_found() -> None:
     """In the allergy policy, one more firsthand reaction can lower the risk."""
     seed = load_seed(TASKS / "g1a_v2" / "seed.json")

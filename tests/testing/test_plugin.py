@@ -138,6 +138,12 @@ CASES: dict[str, tuple[str, str | dict[str, Any] | None, str, dict[str, int], li
         ["*::TWICE-increasing-in-N PASSED*", "*::TWICE-decreasing-in-N FAILED*", "TWICE rises when N grows by 1",
          "  rows: *", '  after: {"N": 1, "TWICE": 2}'],
     ),
+    "so is each about one more review": (
+        SEED, small_seed(properties=[{"never_lowers": "TWICE", "review": {}}, {"never_raises": "TWICE", "review": {}}]),
+        "-k TWICE -v", {"failed": 1, "passed": 1},
+        ["*::TWICE-never_lowers-by-True PASSED*", "*::TWICE-never_raises-by-True FAILED*",
+         "TWICE rises when a review is added", "  rows: *", "  review: *", '  after: {"N": 1, "TWICE": 2}'],
+    ),
     "without a folder of modules the compiled one is tested": (
         "pytest.ini", CONFIGURATION.replace("formulaseed_generated = generated", ""), "-v", {"passed": 4},
         [f"*::{name} PASSED*" for name in ("check", "agreement", "bounds", "order")],

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from formulaseed.cli.inputs import parameters_of
-from formulaseed.cli.options import choose_format, duplicates_option, param_option, rows_option
+from formulaseed.cli.options import choose_format, duplicates_option, param_option, refuse, rows_option
 from formulaseed.cli.output import (
     emit,
     emit_json,
@@ -24,7 +24,7 @@ from formulaseed.compare.diff import Check, Difference, compare_seeds
 from formulaseed.compare.expect import ExpectedOutputs
 from formulaseed.compare.expect import expect as compare_expected
 from formulaseed.compare.results import ResultsDifference, are_results, diff_results
-from formulaseed.compare.sensitivity import Sensitivity, rank_numbers
+from formulaseed.compare.sensitivity import Baseline, Sensitivity
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import read_lines
 from formulaseed.data.results import FINE, PARTIAL, WRONG
@@ -110,30 +110,26 @@ def diff(
     fails if a move is possible or unknown. OLD and NEW may also be results (.parquet, .jsonl), which --key compares line by
     line. Exit status 1 where --fail-on finds something, 3 where some restaurants failed: they are listed, and counted.
     """
-    if "expected" in checks and expected is None:
-        raise click.UsageError("--fail-on expected needs expected outputs: --expected FILE")
-    if are_results(old) or are_results(new):
-        if not are_results(old) or not are_results(new):
-            raise click.UsageError("OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)")
-        if rows or new_rows or expected or prove or params_old or params_new or "extraction" in checks:
-            raise click.UsageError(
-                "results are compared without rows, parameters, --expected, --prove and --fail-on extraction"
-            )
-        if key is None:
-            raise click.UsageError("results need --key, the column that names restaurants, such as business_id")
+    has_results = are_results(old)
+    is_for_seeds = rows or new_rows or expected or prove or params_old or params_new or "extraction" in checks
+    refuse(
+        ("expected" in checks and expected is None, "--fail-on expected needs expected outputs: --expected FILE"),
+        (has_results != are_results(new), "OLD and NEW must both be seeds, or both be results (.parquet, .jsonl)"),
+        (has_results and is_for_seeds,
+         "results are compared without rows, parameters, --expected, --prove and --fail-on extraction"),
+        (has_results and key is None, "results need --key, the column that names restaurants, such as business_id"),
+        (not has_results and key is not None,
+         "--key is for results (.parquet, .jsonl); seeds are compared with --rows FILE"),
+        (new_rows is not None and rows is None, "--new-rows goes with --rows"),
+        (expected is not None and rows is None, "--expected goes with --rows"),
+        (rows == new_rows == "-", "--rows and --new-rows cannot both be standard input"),
+        (not has_results and "verdicts" in checks and rows is None and not prove,
+         "--fail-on verdicts needs restaurants: --rows FILE, or all of them: --prove"),
+    )  # fmt: skip
+    if key is not None:
         results = diff_results(old, new, key=key, output=output)
         _print(results, form)
         finish(WRONG if any(results.outcomes.has_changed(check) for check in checks) else FINE)
-    if key is not None:
-        raise click.UsageError("--key is for results (.parquet, .jsonl); seeds are compared with --rows FILE")
-    if new_rows is not None and rows is None:
-        raise click.UsageError("--new-rows goes with --rows")
-    if expected is not None and rows is None:
-        raise click.UsageError("--expected goes with --rows")
-    if rows == new_rows == "-":
-        raise click.UsageError("--rows and --new-rows cannot both be standard input")
-    if "verdicts" in checks and rows is None and not prove:
-        raise click.UsageError("--fail-on verdicts needs restaurants: --rows FILE, or all of them: --prove")
     old_seed, old_parameters = _load(old, params_old)
     new_seed, new_parameters = _load(new, params_new)
     with report_failures() as failures:
@@ -191,15 +187,7 @@ def expect(
     "--prove", is_flag=True, help="Propose a restaurant for each rule that is never reached; needs the extra `prove`."
 )
 @_form_option
-def cover(
-    seed: str,
-    rows: str,
-    duplicates: Duplicates,
-    params: tuple[str, ...],
-    fail_under: float | None,
-    prove: bool,
-    form: str,
-) -> None:
+def cover(seed: str, rows: str, params: tuple[str, ...], fail_under: float | None, form: str, **options: Any) -> None:
     """Show which rules, keys, values, conditions and branches some restaurants reach, and how often.
 
     What is never reached comes first; with --prove, also a restaurant for each such rule, or that there is none. Exit
@@ -207,7 +195,7 @@ def cover(
     """
     loaded, parameters = _load(seed, params)
     with report_failures() as failures:
-        coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, duplicates, prove=prove)
+        coverage = measure_coverage(loaded, read_lines(rows, "rows"), parameters, failures, **options)
     _print(coverage, form)
     is_refused = fail_under is not None and coverage.percent < fail_under
     finish(WRONG if is_refused else failures.status)
@@ -226,31 +214,14 @@ def cover(
 @click.option("--effort", type=click.IntRange(1, 1000), default=1, show_default=True, help="How hard to try.")
 @param_option
 @_form_option
-def prove(
-    seed: str,
-    properties: tuple[str, ...],
-    quick: bool,
-    wide: bool,
-    parameters: str,
-    effort: int,
-    params: tuple[str, ...],
-    form: str,
-) -> None:
+def prove(seed: str, parameters: str, params: tuple[str, ...], form: str, **options: Any) -> None:
     """Prove what holds for every restaurant: which rules and verdicts are reached, what cannot fail, how far numbers go.
 
     A claim is proved, or shown by a restaurant, or unknown. Properties are those that the seed declares, and --property. Exit
     status 1 if a property is refuted, 3 if none is but one is unknown. Proofs need the extra `prove`; --quick does not.
     """
     loaded, own_parameters = _load(seed, params)
-    proofs = run_proofs(
-        loaded,
-        parameters=own_parameters,
-        properties=properties,
-        quick=quick,
-        wide=wide,
-        any_parameters=parameters != "default",
-        effort=effort,
-    )
+    proofs = run_proofs(loaded, parameters=own_parameters, any_parameters=parameters != "default", **options)
     _print(proofs, form)
     statuses = {claim.status for claim in proofs.properties}
     if "refuted" in statuses:
@@ -290,13 +261,12 @@ class _Percent(click.ParamType[float]):
 def sensitivity(
     seed: str,
     rows: str,
-    duplicates: Duplicates,
     params: tuple[str, ...],
     by: float,
-    output: str | None,
     expected: str | None,
     quiet: bool,
     form: str,
+    **options: Any,
 ) -> None:
     """Rank the numbers of a policy by how many verdicts flip when each is moved, down and up, one at a time.
 
@@ -305,17 +275,9 @@ def sensitivity(
     """
     loaded, parameters = _load(seed, params)
     with report_failures() as failures, show_progress("variant", quiet=quiet) as bar:
-        ranking = rank_numbers(
-            loaded,
-            read_lines(rows, "rows"),
-            by=by,
-            output=output,
-            parameters=parameters,
-            failures=failures,
-            duplicates=duplicates,
-            expected=read_lines(expected, "expected") if expected is not None else None,
-            advance=lambda total, place: bar.advance(lambda: f"of {total:,}: {place}"),
-        )
+        expected_lines = read_lines(expected, "expected") if expected is not None else None
+        baseline = Baseline(loaded, read_lines(rows, "rows"), parameters, failures, expected_lines, **options)
+        ranking = baseline.rank_numbers(by, lambda total, place: bar.advance(lambda: f"of {total:,}: {place}"))
     _print(ranking, form)
     finish(failures.status)
 

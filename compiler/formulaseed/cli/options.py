@@ -56,6 +56,13 @@ def add_options(*options: Decorator) -> Decorator:
     return add
 
 
+def refuse(*cases: tuple[object, str]) -> None:
+    """Raise `UsageError` with the message of the first case whose condition is true; nothing without such a case."""
+    for is_wrong, message in cases:
+        if is_wrong:
+            raise click.UsageError(message)
+
+
 def flag_of(name: str) -> str:
     """Return the flag of the option with this parameter name: `--max-usd` for `max_usd`."""
     return f"--{name.replace('_', '-')}"

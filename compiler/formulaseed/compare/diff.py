@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from formulaseed.compare.causes import Setting
 from formulaseed.compare.changes import Category, SeedChanges, find_changes
-from formulaseed.compare.evaluation import compare_outcomes
+from formulaseed.compare.evaluation import OutcomeComparison
 from formulaseed.compare.expect import read_expectations
 from formulaseed.compare.outcomes import MAX_IN_TEXT, MAX_ON_PAGE, Outcomes
 from formulaseed.compare.pairing import pair_programs
@@ -250,10 +250,9 @@ def compare_seeds(
             Setting("new", compile_evaluator(new), parameters[1]),
         )
         for setting in settings:
-            setting.evaluator.provenance(
-                setting.parameters
-            )  # raises for a wrong parameter, once, not for each restaurant
-        outcomes = compare_outcomes(*settings, pairing, lines, failures, new_lines, duplicates, expectations)
+            # raises for a wrong parameter, once, not for each restaurant
+            setting.evaluator.provenance(setting.parameters)
+        outcomes = OutcomeComparison(*settings, pairing, failures, duplicates, expectations).compare(lines, new_lines)
     proof = None
     if prove:
         from formulaseed.proofs.sweep import Comparison

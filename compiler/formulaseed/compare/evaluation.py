@@ -39,60 +39,116 @@ _RestaurantPair = tuple[ExtractedRestaurant | None, ExtractedRestaurant | None]
 """A restaurant with its rows for the old seed and for the new one; None for a seed for which it has none."""
 
 
-def compare_outcomes(
-    old: Setting,
-    new: Setting,
-    pairing: Pairing,
-    lines: Iterable[InputLine],
-    failures: Failures,
-    new_lines: Iterable[InputLine] | None,
-    duplicates: Duplicates,
-    expectations: Expectations,
-) -> Outcomes:
-    """Evaluate every restaurant with both seeds and compare the results; add those that fail to `failures`.
+@dataclass(frozen=True, slots=True)
+class OutcomeComparison:
+    """A comparison of restaurants, evaluated with both seeds; those that fail are added to `failures`.
 
-    Lines that cannot be read are added, too. `new_lines` are the rows of the new seed, None if both seeds use
-    `lines`. If rows or parameters differ, the causes of each verdict that moved are found. `expectations` are of the old
-    seed's outputs; a restaurant that is gone breaks none.
+    Lines that cannot be read are added, too. `expectations` are of the old seed's outputs; a restaurant that is gone breaks
+    none.
     """
-    broken: dict[str, list[str]] = {}
-    matrix: Counter[Verdicts] = Counter()
-    changes: list[RestaurantChange] = []
-    gone: list[LoneRestaurant] = []
-    new_restaurants: list[LoneRestaurant] = []
-    has_causes = pairing.verdict is not None and (new_lines is not None or old.parameters != new.parameters)
-    lines = require_lines(lines, expectations)
-    for before, after in _pair_restaurants(old, new, lines, new_lines, failures, duplicates):
-        if before is None or after is None:
-            if before is not None:
-                gone.append(_evaluate_alone(old, before, _find_old_verdict(pairing), failures))
-            if after is not None:
-                new_restaurants.append(_evaluate_alone(new, after, pairing.verdict, failures))
-            continue
-        old_steps = _evaluate_restaurant(old, before)
-        new_steps = _evaluate_restaurant(new, after)
-        _add_failures(failures, before, (old, new), (old_steps, new_steps))
-        change = _compare_restaurant(before, old_steps, new_steps, pairing)
-        matrix[change.verdicts] += 1
-        if has_causes and change.verdicts[0] != change.verdicts[1]:
-            change = replace(change, causes=find_causes(old, new, (before, after), pairing, change.verdicts))
-        if change.is_different:
-            changes.append(change)
-        if change.business_id in expectations:
-            new_outputs = _rename_outputs(new_steps.values, pairing)
-            outputs = expectations[change.business_id].find_broken(old_steps.values, new_outputs)
-            if outputs:
-                broken[change.business_id] = outputs
-    return Outcomes(
-        pairing,
-        dict(matrix),
-        tuple(changes),
-        failures,
-        extracted_twice=new_lines is not None,
-        gone=gone,
-        new=new_restaurants,
-        broken=broken if expectations else None,
-    )
+
+    old: Setting
+    new: Setting
+    pairing: Pairing
+    failures: Failures
+    duplicates: Duplicates
+    expectations: Expectations
+
+    def compare(self, lines: Iterable[InputLine], new_lines: Iterable[InputLine] | None) -> Outcomes:
+        """Evaluate every restaurant with both seeds and compare the results.
+
+        `new_lines` are the rows of the new seed, None if both seeds use `lines`. If rows or parameters differ, the causes of
+        each verdict that moved are found.
+        """
+        pairing = self.pairing
+        broken: dict[str, list[str]] = {}
+        matrix: Counter[Verdicts] = Counter()
+        changes: list[RestaurantChange] = []
+        gone: list[LoneRestaurant] = []
+        new_restaurants: list[LoneRestaurant] = []
+        has_causes = pairing.verdict is not None and (
+            new_lines is not None or self.old.parameters != self.new.parameters
+        )
+        for before, after in self._pair_restaurants(require_lines(lines, self.expectations), new_lines):
+            if before is None or after is None:
+                if before is not None:
+                    gone.append(self._evaluate_alone(self.old, before, pairing.old_verdict))
+                if after is not None:
+                    new_restaurants.append(self._evaluate_alone(self.new, after, pairing.verdict))
+                continue
+            old_steps = _evaluate_restaurant(self.old, before)
+            new_steps = _evaluate_restaurant(self.new, after)
+            self._add_failures(before, old_steps, new_steps)
+            change = _compare_restaurant(before, old_steps, new_steps, pairing)
+            matrix[change.verdicts] += 1
+            if has_causes and change.verdicts[0] != change.verdicts[1]:
+                causes = find_causes(self.old, self.new, (before, after), pairing, change.verdicts)
+                change = replace(change, causes=causes)
+            if change.is_different:
+                changes.append(change)
+            if change.business_id in self.expectations:
+                new_outputs = _rename_outputs(new_steps.values, pairing)
+                outputs = self.expectations[change.business_id].find_broken(old_steps.values, new_outputs)
+                if outputs:
+                    broken[change.business_id] = outputs
+        return Outcomes(
+            pairing,
+            dict(matrix),
+            tuple(changes),
+            self.failures,
+            extracted_twice=new_lines is not None,
+            gone=gone,
+            new=new_restaurants,
+            broken=broken if self.expectations else None,
+        )
+
+    def _evaluate_alone(self, setting: Setting, restaurant: ExtractedRestaurant, verdict: str | None) -> LoneRestaurant:
+        """Return the result of a restaurant that one run has, whose output `verdict` is the verdict; add its failure."""
+        result = _evaluate_restaurant(setting, restaurant)
+        self._add_failure(setting, restaurant, result)
+        return LoneRestaurant(restaurant.business_id, _read_name(restaurant), format_verdict(result.values, verdict))
+
+    def _add_failures(self, restaurant: ExtractedRestaurant, old: _StepValues, new: _StepValues) -> None:
+        """Add a restaurant's errors with both seeds to `failures`; rows that neither seed can read are added once."""
+        if isinstance(old.error, DataError) and str(old.error) == str(new.error):
+            add_failure(self.failures, restaurant, old.error)
+        else:
+            self._add_failure(self.old, restaurant, old)
+            self._add_failure(self.new, restaurant, new)
+
+    def _add_failure(self, setting: Setting, restaurant: ExtractedRestaurant, result: _StepValues) -> None:
+        """Add a restaurant's error to `failures`, with the name of the seed; nothing without an error."""
+        if result.error is not None:
+            add_failure(self.failures, restaurant, result.error, f" (with the {setting.name} seed)")
+
+    def _pair_restaurants(
+        self, lines: Iterable[InputLine], new_lines: Iterable[InputLine] | None
+    ) -> Iterator[_RestaurantPair]:
+        """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
+
+        If `new_lines` is None, each restaurant is paired with itself; otherwise all of `new_lines` is read into memory
+        first. Adds lines that cannot be read to `failures`.
+        """
+        restaurants = self._read_rows(self.old, lines, self.failures)
+        if new_lines is None:
+            yield from ((restaurant, restaurant) for restaurant in restaurants)
+            return
+        by_id: dict[str, list[ExtractedRestaurant]] = {}
+        new_failures = Failures()  # its duplicates are not added: those of the old rows are the same, and count once
+        for restaurant in self._read_rows(self.new, new_lines, new_failures):
+            by_id.setdefault(restaurant.business_id, []).append(restaurant)
+        self.failures.lines += new_failures.lines
+        for restaurant in restaurants:
+            same_id = by_id.get(restaurant.business_id)
+            yield restaurant, same_id.pop(0) if same_id else None
+        yield from ((None, restaurant) for remaining in by_id.values() for restaurant in remaining)
+
+    def _read_rows(
+        self, setting: Setting, lines: Iterable[InputLine], failures: Failures
+    ) -> Iterator[ExtractedRestaurant]:
+        """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
+        restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, self.duplicates)
+        return (restaurant for restaurant in restaurants if restaurant.error is None)
 
 
 def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
@@ -100,61 +156,10 @@ def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
     return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
 
 
-def _evaluate_alone(
-    setting: Setting, restaurant: ExtractedRestaurant, verdict: str | None, failures: Failures
-) -> LoneRestaurant:
-    """Return the result of a restaurant that one run has, whose output `verdict` is the verdict; add its failure."""
-    result = _evaluate_restaurant(setting, restaurant)
-    if result.error is not None:
-        add_failure(failures, restaurant, result.error, f" (with the {setting.name} seed)")
-    return LoneRestaurant(restaurant.business_id, _read_name(restaurant), format_verdict(result.values, verdict))
-
-
-def _find_old_verdict(pairing: Pairing) -> str | None:
-    """Return the name of the verdict in the old seed; None without a verdict."""
-    return pairing.old_names.get(pairing.verdict) if pairing.verdict is not None else None
-
-
 def _read_name(restaurant: ExtractedRestaurant) -> str:
     """Return the name of a restaurant; empty if it has none."""
     name = restaurant.context.get("name")
     return name if isinstance(name, str) else ""
-
-
-def _pair_restaurants(
-    old: Setting,
-    new: Setting,
-    lines: Iterable[InputLine],
-    new_lines: Iterable[InputLine] | None,
-    failures: Failures,
-    duplicates: Duplicates,
-) -> Iterator[_RestaurantPair]:
-    """Yield the restaurants of `lines` paired by id with those of `new_lines`, then those that only `new_lines` has.
-
-    If `new_lines` is None, each restaurant is paired with itself; otherwise all of `new_lines` is read into memory
-    first. Adds lines that cannot be read to `failures`.
-    """
-    restaurants = _read_rows(old, lines, failures, duplicates)
-    if new_lines is None:
-        yield from ((restaurant, restaurant) for restaurant in restaurants)
-        return
-    by_id: dict[str, list[ExtractedRestaurant]] = {}
-    new_failures = Failures()  # its duplicates are not added: those of the old rows are the same, and count once
-    for restaurant in _read_rows(new, new_lines, new_failures, duplicates):
-        by_id.setdefault(restaurant.business_id, []).append(restaurant)
-    failures.lines += new_failures.lines
-    for restaurant in restaurants:
-        same_id = by_id.get(restaurant.business_id)
-        yield restaurant, same_id.pop(0) if same_id else None
-    yield from ((None, restaurant) for remaining in by_id.values() for restaurant in remaining)
-
-
-def _read_rows(
-    setting: Setting, lines: Iterable[InputLine], failures: Failures, duplicates: Duplicates
-) -> Iterator[ExtractedRestaurant]:
-    """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
-    restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, duplicates)
-    return (restaurant for restaurant in restaurants if restaurant.error is None)
 
 
 def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant) -> _StepValues:
@@ -168,22 +173,6 @@ def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant) -> _
         return _StepValues(None, error.step, error)
     except DataError as error:
         return _StepValues(None, _NOT_EVALUATED, error)
-
-
-def _add_failures(
-    failures: Failures,
-    restaurant: ExtractedRestaurant,
-    settings: tuple[Setting, Setting],
-    results: tuple[_StepValues, _StepValues],
-) -> None:
-    """Add a restaurant's errors to `failures`: rows that neither seed can read once, other errors with the seed's name."""
-    old_error, new_error = (result.error for result in results)
-    if isinstance(old_error, DataError) and str(old_error) == str(new_error):
-        add_failure(failures, restaurant, old_error)
-        return
-    for setting, result in zip(settings, results, strict=True):
-        if result.error is not None:
-            add_failure(failures, restaurant, result.error, f" (with the {setting.name} seed)")
 
 
 def _compare_restaurant(
@@ -205,7 +194,7 @@ def _compare_restaurant(
         business_id=restaurant.business_id,
         name=_read_name(restaurant),
         verdicts=(
-            format_verdict(before.values, _find_old_verdict(pairing)),
+            format_verdict(before.values, pairing.old_verdict),
             format_verdict(after.values, pairing.verdict),
         ),
         outputs={output: pairs[output] for output in pairing.outputs if output in pairs},

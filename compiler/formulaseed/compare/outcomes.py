@@ -254,17 +254,11 @@ class Outcomes:
         """
         pairs = [change.outputs[output] for change in self.changes if output in change.changed]
         changes = [change for pair in pairs if (change := compute_change(*pair)) is not None]
-        if not changes:  # one value of each pair is null
-            return format_name(output, self.pairing.labels), str(len(pairs)), "-", "-", "-"
-        rise = max(changes)
-        fall = min(changes)
-        return (
-            format_name(output, self.pairing.labels),
-            str(len(pairs)),
-            format_change(sum(changes) / len(changes)),
-            format_change(rise) if rise > 0 else "-",
-            format_change(fall) if fall < 0 else "-",
-        )
+        # without changes, one value of each pair is null
+        mean = format_change(sum(changes) / len(changes)) if changes else "-"
+        rise = format_change(max(changes)) if max(changes, default=0.0) > 0 else "-"
+        fall = format_change(min(changes)) if min(changes, default=0.0) < 0 else "-"
+        return format_name(output, self.pairing.labels), str(len(pairs)), mean, rise, fall
 
     def build_restaurant_tables(self, max_restaurants: int = MAX_IN_TEXT) -> Iterator[Block]:
         """Yield tables of the restaurants with other results, with what moved them, and of those that one run lacks.

@@ -43,6 +43,11 @@ class Pairing:
     labels: Mapping[str, str] = field(default_factory=dict)
     """The labels of the new program's steps."""
 
+    @property
+    def old_verdict(self) -> str | None:
+        """The name of the verdict in the old program; None without a verdict."""
+        return self.old_names.get(self.verdict) if self.verdict is not None else None
+
 
 def pair_programs(
     old: nodes.Program, new: nodes.Program, new_names: Mapping[str, str], output: str | None = None

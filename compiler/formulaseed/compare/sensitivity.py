@@ -14,7 +14,7 @@ from typing import Any
 
 from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
 from formulaseed.compare.definitions import format_name
-from formulaseed.compare.expect import Expectations, Outputs, read_expectations, require_lines
+from formulaseed.compare.expect import Outputs, read_expectations, require_lines
 from formulaseed.compare.outcomes import Variant
 from formulaseed.compare.pairing import Verdicts, compute_change, format_verdict, is_same, rank_numeric_outputs
 from formulaseed.data.arguments import validate_arguments
@@ -209,75 +209,11 @@ def sensitivity(
     opened, an unknown output, a wrong parameter, an invalid line of `expected`, and if no restaurant can be read.
     """
     failures = Failures()
-    ranking = rank_numbers(
-        load_seed(seed),
-        open_lines(rows, "rows"),
-        by=by,
-        output=output,
-        parameters=parameters,
-        failures=failures,
-        duplicates=duplicates,
-        expected=open_lines(expected, "expected") if expected is not None else None,
-    )
-    failures.require_restaurants(ranking.restaurants)
-    return ranking
-
-
-def rank_numbers(
-    seed: FormulaSeed,
-    lines: Iterable[InputLine],
-    *,
-    by: float,
-    output: str | None,
-    parameters: Mapping[str, Value] | None,
-    failures: Failures,
-    duplicates: Duplicates,
-    expected: Iterable[InputLine] | None = None,
-    advance: Callable[[int, str], None] = lambda total, place: None,
-) -> Sensitivity:
-    """Rank the numbers of a loaded seed as `sensitivity` does; add restaurants and lines that fail to `failures`.
-
-    `expected` are lines of expected outputs, None to expect nothing. `advance` is called before each variant with the number of
-    all variants, and the place of this one. Raises `DataError` for an unknown output, a wrong parameter and an invalid
-    expectation.
-    """
-    expectations = read_expectations(expected, seed.program)
-    lines = require_lines(lines, expectations)
-    baseline = _Baseline(seed, lines, output, dict(parameters or {}), failures, duplicates, expectations)
-    movable_numbers = [*_find_movable_constants(seed, baseline), *_find_movable_parameters(seed, baseline)]
-    numbers: list[MovedNumber] = []
-    skipped: dict[tuple[str, str, str], None] = {}
-    for number in movable_numbers:
-        variants: list[Variant | None] = []
-        for share in (-by / 100, by / 100):
-            advance(2 * len(movable_numbers), number.place)
-            value = move_number(number.value, share, is_year=number.is_year)
-            variant = None
-            try:
-                if value == number.value:
-                    raise DataError(f"{by:.3g}% of {value!r} is nothing")
-                variant = number.evaluate(value)
-            except (SeedError, DataError) as error:
-                reason = error.diagnostics[0].message if isinstance(error, SeedError) else str(error)
-                skipped[f"{value!r} in {number.enclosing_text}", reason, number.place] = None
-            variants.append(variant)
-        numbers.append(MovedNumber(number.value, number.step, number.enclosing_text, number.place, *variants))
-    score = next(iter(baseline.numeric_outputs), None)
-    if score is not None:
-        numbers.sort(key=lambda number: -abs(number.find_largest_change(score)))
-    numbers.sort(key=lambda number: -number.flip_count)
-    return Sensitivity(
-        seed=seed.document.source.name,
-        by=by,
-        verdict=baseline.verdict,
-        score=score,
-        labels=map_labels(seed.program),
-        restaurants=len(baseline.restaurants),
-        expected=len(expectations),
-        numbers=tuple(numbers),
-        skipped=tuple(skipped),
-        failures=failures,
-    )
+    expected_lines = open_lines(expected, "expected") if expected is not None else None
+    seed = load_seed(seed)
+    baseline = Baseline(seed, open_lines(rows, "rows"), parameters, failures, expected_lines, output, duplicates)
+    failures.require_restaurants(len(baseline.restaurants))
+    return baseline.rank_numbers(by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,36 +231,6 @@ class _MovableNumber:
     evaluate: Callable[[int | float], Variant]
 
 
-def _find_movable_constants(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
-    """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
-    for constant in find_constants(seed):
-
-        def evaluate(value: int | float, replace: Callable[[int | float], Source] = constant.replace_with) -> Variant:
-            variant = require_valid(analyse_text(replace(value)))
-            module = module_from_source(compile(variant, formatted=False), seed.task_name)
-            return baseline.evaluate(value, module, baseline.arguments)
-
-        yield _MovableNumber(
-            constant.value, constant.step, constant.enclosing_text, constant.span.place, constant.is_year, evaluate
-        )
-
-
-def _find_movable_parameters(seed: FormulaSeed, baseline: _Baseline) -> Iterator[_MovableNumber]:
-    """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
-    for parameter in seed.program.parameters:
-        value = baseline.parameters.get(parameter.name, parameter.default)
-        if not is_number(value):
-            continue
-
-        def evaluate(value: int | float, name: str = parameter.name) -> Variant:
-            arguments = baseline.evaluator.parse_parameters({**baseline.parameters, name: value})
-            return baseline.evaluate(value, baseline.evaluator.module, (arguments,))
-
-        place = f"{seed.document.source.name}: parameters"
-        is_year = is_year_parameter(seed.program, parameter)
-        yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
-
-
 @dataclass(frozen=True, slots=True)
 class _BaselineRestaurant:
     """A restaurant with rows and context as a module's `evaluate` takes them, and its outputs with the original seed."""
@@ -335,33 +241,38 @@ class _BaselineRestaurant:
     outputs: Outputs
 
 
-class _Baseline:
+class Baseline:
     """The restaurants, read once, with their outputs from the original seed; variants are compared with these.
 
     The modules of all variants take the same rows: the fields that a seed uses do not depend on its numbers. The constructor
-    adds the restaurants and lines that cannot be read to `failures`. It raises `DataError` for a wrong parameter or output.
+    adds the restaurants and lines that cannot be read to `failures`. `expected` are lines of expected outputs, None to expect
+    nothing. The constructor raises `DataError` for an unknown output, a wrong parameter and an invalid expectation.
     """
 
     def __init__(
         self,
         seed: FormulaSeed,
         lines: Iterable[InputLine],
-        output: str | None,
-        parameters: dict[str, Value],
+        parameters: Mapping[str, Value] | None,
         failures: Failures,
+        expected: Iterable[InputLine] | None,
+        output: str | None,
         duplicates: Duplicates,
-        expectations: Expectations,
     ) -> None:
-        self.expectations = expectations
+        self.seed = seed
+        self.failures = failures
+        self.expectations = read_expectations(expected, seed.program)
         verdict = choose_verdict(seed.program, output)
         self.evaluator = compile_evaluator(seed)
-        self.parameters = parameters
+        self.parameters = parameters or {}
         self.arguments = (self.evaluator.parse_parameters(parameters),) if parameters else ()
         self.verdict = verdict.name if verdict is not None else None
         self.numeric_outputs = rank_numeric_outputs(seed.program, seed.program.output, verdict, output)
         module = self.evaluator.module
         self.restaurants: list[_BaselineRestaurant] = []
-        for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
+        for restaurant in usable_rows(
+            self.evaluator, require_lines(lines, self.expectations), failures, parameters or None, duplicates
+        ):
             rows = self.evaluator.parse_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
             outputs = _evaluate_outputs(module, self.arguments, rows, context)
@@ -389,6 +300,76 @@ class _Baseline:
                 if change is not None and abs(change) > abs(largest) and not is_same(before[name], after[name]):
                     changes[name] = change, restaurant.business_id
         return Variant(value, dict(flips), changes, tuple(broken))
+
+    def rank_numbers(self, by: float, advance: Callable[[int, str], None] = lambda total, place: None) -> Sensitivity:
+        """Move each number of the seed by `by` percent, down and up, and rank the numbers by the verdicts that flip.
+
+        `advance` is called before each variant with the number of all variants, and the place of this one.
+        """
+        movable_numbers = [*self._find_movable_constants(), *self._find_movable_parameters()]
+        numbers: list[MovedNumber] = []
+        skipped: dict[tuple[str, str, str], None] = {}
+        for number in movable_numbers:
+            variants: list[Variant | None] = []
+            for share in (-by / 100, by / 100):
+                advance(2 * len(movable_numbers), number.place)
+                value = move_number(number.value, share, is_year=number.is_year)
+                variant = None
+                try:
+                    if value == number.value:
+                        raise DataError(f"{by:.3g}% of {value!r} is nothing")
+                    variant = number.evaluate(value)
+                except (SeedError, DataError) as error:
+                    reason = error.diagnostics[0].message if isinstance(error, SeedError) else str(error)
+                    skipped[f"{value!r} in {number.enclosing_text}", reason, number.place] = None
+                variants.append(variant)
+            numbers.append(MovedNumber(number.value, number.step, number.enclosing_text, number.place, *variants))
+        score = next(iter(self.numeric_outputs), None)
+        if score is not None:
+            numbers.sort(key=lambda number: -abs(number.find_largest_change(score)))
+        numbers.sort(key=lambda number: -number.flip_count)
+        return Sensitivity(
+            seed=self.seed.document.source.name,
+            by=by,
+            verdict=self.verdict,
+            score=score,
+            labels=map_labels(self.seed.program),
+            restaurants=len(self.restaurants),
+            expected=len(self.expectations),
+            numbers=tuple(numbers),
+            skipped=tuple(skipped),
+            failures=self.failures,
+        )
+
+    def _find_movable_constants(self) -> Iterator[_MovableNumber]:
+        """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
+        for constant in find_constants(self.seed):
+
+            def evaluate(
+                value: int | float, replace: Callable[[int | float], Source] = constant.replace_with
+            ) -> Variant:
+                variant = require_valid(analyse_text(replace(value)))
+                module = module_from_source(compile(variant, formatted=False), self.seed.task_name)
+                return self.evaluate(value, module, self.arguments)
+
+            yield _MovableNumber(
+                constant.value, constant.step, constant.enclosing_text, constant.span.place, constant.is_year, evaluate
+            )
+
+    def _find_movable_parameters(self) -> Iterator[_MovableNumber]:
+        """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
+        for parameter in self.seed.program.parameters:
+            value = self.parameters.get(parameter.name, parameter.default)
+            if not is_number(value):
+                continue
+
+            def evaluate(value: int | float, name: str = parameter.name) -> Variant:
+                arguments = self.evaluator.parse_parameters({**self.parameters, name: value})
+                return self.evaluate(value, self.evaluator.module, (arguments,))
+
+            place = f"{self.seed.document.source.name}: parameters"
+            is_year = is_year_parameter(self.seed.program, parameter)
+            yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
 
 
 def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> Outputs:

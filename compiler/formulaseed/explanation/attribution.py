@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row, review_name
@@ -34,6 +34,8 @@ _MAX_EVALUATED_REVIEWS = 2_000_000  # all evaluations together
 _MAX_COMPARED_REVIEWS = 20  # of a group, to find the one that matters most
 _MIN_COMPARED_REVIEWS = 3  # with fewer, none is evaluated
 _NEGLIGIBLE = 1e-9  # smaller changes come from rounding alone
+_NO_EFFECTS: Mapping[str, Any] = dict.fromkeys(("without", "verdict_without", "alone"))
+"""The effects of limits, which are no part that could be left out or be alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,16 @@ class _Player:
     """A part that can be left out: reviews at some `places`, or context fields whose neutral values are in `neutral`."""
 
     label: str
-    places: frozenset[int]
+    places: frozenset[int] = frozenset()
     neutral: Mapping[str, Value] = field(default_factory=dict)
     steps: frozenset[str] = frozenset()
+
+    @property
+    def source(self) -> Literal["reviews", "facts", "limit"]:
+        """The source of the part: reviews, facts or, without both, the limits and the rounding of the number."""
+        if self.places:
+            return "reviews"
+        return "facts" if self.neutral else "limit"
 
 
 @dataclass
@@ -84,27 +93,27 @@ class AttributionFinder:
         unlimited = values[self._number]
         if not is_number(score) or not is_number(unlimited):
             return None
-        parts = []
-        for place, share in enumerate(compute_shares(numbers)):
+        parts: list[AttributionPart] = []
+        for place, share in sorted(enumerate(compute_shares(numbers)), key=lambda player: -abs(player[1])):
             if abs(share) > _NEGLIGIBLE:
                 rest = traces[-1 - (1 << place)]  # of all other players
                 verdict = rest[decider] if rest[decider] != values[decider] else None
-                part = self._build_part(players[place], share)
-                without = {"without": rest[compared.name], "verdict_without": verdict, "alone": numbers[1 << place]}
-                parts.append(part.model_copy(update=without))
-        parts.sort(key=lambda part: -abs(part.change))
+                effects = {"without": rest[compared.name], "verdict_without": verdict, "alone": numbers[1 << place]}
+                parts.append(self._build_part(players[place], share, f"R{len(parts) + 1}", effects))
+        low, high = find_limits(*compared.expressions())
         if score != unlimited:
-            parts.append(_describe_limit(compared, float(score), float(unlimited)))
+            limits = _Player(_describe_limits(score, low, high))
+            parts.append(self._build_part(limits, float(score) - float(unlimited)))
         return Attribution(
             step=compared.name,
             label=label_of(compared),
             unit=compared.unit,
             adverse=compared.adverse,
-            highest=_find_highest(compared),
+            highest=min((float(limit) for limit in high if is_number(limit)), default=None),
             base=numbers[0],
             value=float(score),
             uncounted=len(self.rows) - len({place for player in players for place in player.places}),
-            parts=[_add_code(part, place) for place, part in enumerate(parts, 1)],
+            parts=parts,
         )
 
     @property
@@ -159,7 +168,7 @@ class AttributionFinder:
                 neutral = ""
             elif not declared.ty.nullable:
                 continue
-            player = _Player(label, frozenset(), {symbol.name: neutral})
+            player = _Player(label, neutral={symbol.name: neutral})
             if self._can_leave_out(player):
                 yield player
 
@@ -236,25 +245,22 @@ class AttributionFinder:
             for subset in range(2 ** len(players))
         ]
 
-    def _build_part(self, player: _Player, change: float) -> AttributionPart:
-        """Return a player with its share, and the review that matters most, as data; without what its absence gives."""
+    def _build_part(
+        self, player: _Player, change: float, code: str = "", effects: Mapping[str, Any] = _NO_EFFECTS
+    ) -> AttributionPart:
+        """Return a player with its share, and the review that matters most, as data; `effects` has its other numbers."""
         places = sorted(player.places)
         names = [review_name(self.rows[place], place) for place in places]
-        main = None
-        if places:
-            main = names[places.index(self._find_main_review(places))]
         return AttributionPart(
-            code="",
+            code=code,
             label=player.label,
             change=change,
-            without=None,
-            alone=None,
-            verdict_without=None,
-            source="reviews" if places else "facts",
+            source=player.source,
             reviews=names,
-            main_review=main,
+            main_review=names[places.index(self._find_main_review(places))] if places else None,
             steps=[name for name in self._conditional if name in player.steps],
             fields=[*player.neutral],
+            **effects,
         )
 
     def _find_main_review(self, places: Sequence[int]) -> int:
@@ -292,13 +298,6 @@ def find_compared_number(verdict: nodes.Step, steps: Mapping[str, nodes.Step]) -
     return steps[used.most_common(1)[0][0]] if used else None
 
 
-def _add_code(part: AttributionPart, place: int) -> AttributionPart:
-    """Return a part with its code, `R1` for the first `place`; limits have none."""
-    if part.source == "limit":
-        return part
-    return part.model_copy(update={"code": f"R{place}"})
-
-
 def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
     """Return True if the rule that holds compares the step `number`, or is the last one, which holds if no other does."""
     return any(
@@ -307,37 +306,8 @@ def _is_decided_by(rules: Sequence[Rule], number: str) -> bool:
     )
 
 
-def _find_step_limits(compared: nodes.Step) -> tuple[list[Value], list[Value]]:
-    """Return the lower and the upper limits of a step; empty lists for one that is no formula."""
-    if isinstance(compared.operation, nodes.Formula):
-        return find_limits(compared.operation.expression)
-    return [], []
-
-
-def _find_highest(compared: nodes.Step) -> float | None:
-    """Return the lowest of a step's upper limits; None if it has none."""
-    _, high = _find_step_limits(compared)
-    return min((float(limit) for limit in high if is_number(limit)), default=None)
-
-
-def _describe_limit(compared: nodes.Step, score: float, unlimited: float) -> AttributionPart:
-    """Return the last part: what the limits or the rounding of the compared number take away or add."""
-    low, high = _find_step_limits(compared)
-    label = "rounded"
+def _describe_limits(score: float, low: Sequence[Value], high: Sequence[Value]) -> str:
+    """Return in words what changed the number to `score`: its lower or upper limits, or else its rounding."""
     if score in high:
-        label = f"limited to {format_plain(score)}"
-    elif score in low:
-        label = f"raised to {format_plain(score)}"
-    return AttributionPart(
-        code="",
-        label=label,
-        change=score - unlimited,
-        without=None,
-        alone=None,
-        verdict_without=None,
-        source="limit",
-        reviews=[],
-        main_review=None,
-        steps=[],
-        fields=[],
-    )
+        return f"limited to {format_plain(score)}"
+    return f"raised to {format_plain(score)}" if score in low else "rounded"

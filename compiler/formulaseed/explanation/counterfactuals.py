@@ -200,7 +200,9 @@ class ChangeSearch:
             noun = "review" if len(alike) == 1 else "one of the reviews"
             text = f"if {noun} {self._format_names(alike)} did not count"
             ids = [review_name(self.rows[alike[0]], alike[0])]
-            yield self._build_change("fewer reviews", text, 1, self._remove_rows([place]), values, review_ids=ids)
+            yield self._build_change(
+                "fewer reviews", text, 1, self.parsed.copy_without([place]), values, review_ids=ids
+            )
         for driver, direction in product(self.dependencies.drivers or [""], (1, -1)):
             yield from self._try_fewer_towards(driver, direction, fewest)
 
@@ -227,14 +229,14 @@ class ChangeSearch:
             text = f"if {noun} {self._format_names(needed)} did not count"
             ids = [review_name(self.rows[place], place) for place in needed]
             yield self._build_change(
-                "fewer reviews", text, len(needed), self._remove_rows(needed), after, review_ids=ids
+                "fewer reviews", text, len(needed), self.parsed.copy_without(needed), after, review_ids=ids
             )
 
     @cached_property
     def _values_without_one(self) -> dict[int, _Values | None]:
         """Every step's value without one review of each kind, by its position; None if the evaluation then fails."""
         places = islice((places[0] for places in self._positions_by_kind.values()), self._max_candidates)
-        return {place: self._trace(self._remove_rows([place])) for place in places}
+        return {place: self._trace(self.parsed.copy_without([place])) for place in places}
 
     def _choose_left_out(
         self, left_out: Sequence[int], values: _Values, driver: str, direction: int
@@ -251,7 +253,11 @@ class ChangeSearch:
         candidates = (place for place in first_left if place is not None)
         best: tuple[float, int, _Values] | None = None
         for place in islice(candidates, self._max_candidates):
-            after = self._trace(self._remove_rows([*left_out, place])) if left_out else self._values_without_one[place]
+            after = (
+                self._trace(self.parsed.copy_without([*left_out, place]))
+                if left_out
+                else self._values_without_one[place]
+            )
             moved = (_as_number(after, driver) - _as_number(values, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
@@ -266,15 +272,11 @@ class ChangeSearch:
             rest = [other for other in needed if other != place]
             if not rest:
                 continue
-            values = self._trace(self._remove_rows(rest))
+            values = self._trace(self.parsed.copy_without(rest))
             if values is not None and self._read_verdict(values) == self._read_verdict(after):
                 needed = rest
                 after = values
         return needed, after
-
-    def _remove_rows(self, places: Sequence[int]) -> ParsedRows:
-        """Return the restaurant's rows without those at some positions."""
-        return self.parsed.copy_without(places)
 
     # --- more reviews
 

@@ -16,7 +16,7 @@ from formulaseed.explanation.model import MAX_REVIEWS_PER_STEP, Evidence, Exclus
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import find_filters
+from formulaseed.ir.dependencies import find_filters, list_symbols
 from formulaseed.ir.interpret import Observer
 from formulaseed.language import typed
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -138,9 +138,7 @@ class EvidenceFinder:
 
     def _find_fields(self, step: nodes.Step) -> list[Symbol]:
         """Return the fields of reviews that a step or its filters read, without `_COMMON_FIELDS`."""
-        filters = find_filters(step, self.record.evaluation.filters)
-        expressions = (*step.expressions(), *filters.values())
-        symbols = dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))
+        symbols = list_symbols([step], self.record.evaluation.filters)
         return [symbol for symbol in symbols if symbol.kind in _REVIEW_FIELDS and symbol not in _COMMON_FIELDS]
 
     def _build_review(self, place: int, fields: Sequence[Symbol], amount: Any) -> Review:

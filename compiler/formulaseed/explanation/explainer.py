@@ -27,7 +27,7 @@ from formulaseed.explanation.sharing import prepare_sharing_evaluation
 from formulaseed.explanation.verdict import choose_explained_step
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
+from formulaseed.ir.dependencies import find_dependencies, list_symbols, used_step_names
 from formulaseed.ir.hoisting import hoist_aggregates
 from formulaseed.ir.interpret import Evaluation, Observer, find_failure_span
 from formulaseed.ir.labels import label_of
@@ -39,6 +39,9 @@ from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
 from formulaseed.runtime.table_names import FindReasons
+
+_KINDS = {nodes.Lookup: "lookup", nodes.Case: "case", nodes.Const: "constant", nodes.Formula: "formula"}
+"""The kinds of operations; an aggregate is of the kind that its function is called."""
 
 
 @dataclass
@@ -103,7 +106,7 @@ class Explainer:
         reached = find_dependencies(self.hoisted.program, target)
         evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
         evidence = [part for part in map(evidence_finder.find, reached) if part is not None]
-        used = _list_used_symbols(reached, evaluation)
+        used = list_symbols(reached, evaluation.filters)
         lookups = [match for match in map(record.match, reached) if match is not None]
         defaults = _find_default_steps(evidence, lookups)
         verdict: Value = None
@@ -199,7 +202,7 @@ class Explainer:
         return Step(
             name=step.name,
             label=label_of(step),
-            kind=_step_kind(step),
+            kind=step.aggregate.function if step.aggregate is not None else _KINDS[type(operation)],
             value=record.value_of(step.name),
             definition=self._definition(step.name),
             with_values=with_values,
@@ -275,19 +278,9 @@ def _explain_failure(
         task=explainer.program.task_name,
         step=explainer.verdict.name,
         verdict=None,
-        outputs={},
         error=Failure(step=None, kind=error["kind"] or "", message=error["message"] or "", place=None),
-        because=[],
-        missing=[],
-        facts=[],
         attribution=None,
-        reasons=[],
-        rules=[],
-        steps=[],
-        lookups=[],
-        evidence=[],
         reviews=len(restaurant.rows),
-        changes=[],
         run=restaurant.run.to_json(),
     )
 
@@ -296,13 +289,6 @@ def _restaurant_name(context: Mapping[str, Any]) -> str | None:
     """Return the restaurant's name; None if the context has none."""
     name = context.get("name")
     return name if isinstance(name, str) else None
-
-
-def _list_used_symbols(steps: Sequence[nodes.Step], evaluation: Evaluation) -> list[Symbol]:
-    """Return the names that steps or their filters use, each once."""
-    conditions = [condition for step in steps for condition in find_filters(step, evaluation.filters).values()]
-    expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
-    return [*dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))]
 
 
 def _find_missing_fields(used: Sequence[Symbol], evaluation: Evaluation) -> Iterator[Missing]:
@@ -332,20 +318,3 @@ def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) 
     """Return the names of the steps whose value is the seed's default, as no review counts or no key matches."""
     selections = {part.step for part in evidence if part.is_default}
     return selections | {match.step for match in lookups if match.key is None}
-
-
-def _step_kind(step: nodes.Step) -> str:
-    """Return the kind of a step; for an aggregate its function. Raises `AssertionError` for a filter."""
-    match step.operation:
-        case nodes.Formula(typed.Aggregate(function)):
-            return function
-        case nodes.Lookup():
-            return "lookup"
-        case nodes.Case():
-            return "case"
-        case nodes.Const():
-            return "constant"
-        case nodes.Formula():
-            return "formula"
-        case nodes.Filter():
-            raise AssertionError("filters are not explained as steps")

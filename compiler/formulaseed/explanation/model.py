@@ -217,12 +217,12 @@ class AttributionPart(_Part):
     source: Literal["reviews", "facts", "limit"] = Field(
         description="Reviews, facts of the restaurant, or the limits and the rounding of the number."
     )
-    reviews: list[str] = Field(description="The ids of the reviews.")
+    reviews: list[str] = Field(default_factory=list, description="The ids of the reviews.")
     main_review: str | None = Field(
         description="The review whose absence alone changes the number most; null for other sources."
     )
-    steps: list[str] = Field(description="The steps over reviews that count these reviews.")
-    fields: list[str] = Field(description="The fields of the restaurant.")
+    steps: list[str] = Field(default_factory=list, description="The steps over reviews that count these reviews.")
+    fields: list[str] = Field(default_factory=list, description="The fields of the restaurant.")
 
 
 class Reason(_Part):
@@ -280,25 +280,37 @@ class ExplanationData(_Part):
     task: str = Field(description="The seed's `task_name`.")
     step: str = Field(description="The output that is explained.")
     verdict: Value = Field(description="The value of that output; null where it failed.")
-    outputs: dict[str, Value] = Field(description="All outputs by name, as far as they have values.")
+    outputs: dict[str, Value] = Field(
+        default_factory=dict, description="All outputs by name, as far as they have values."
+    )
     error: Failure | None = Field(description="Why there is no verdict; null where there is one.")
-    because: list[str] = Field(description="The reasons, a sentence each, the most important first.")
-    missing: list[Missing] = Field(description="The fields that are null and that a step on the way uses.")
+    because: list[str] = Field(
+        default_factory=list, description="The reasons, a sentence each, the most important first."
+    )
+    missing: list[Missing] = Field(
+        default_factory=list, description="The fields that are null and that a step on the way uses."
+    )
     facts: list[Fact] = Field(
-        description="The fields of the restaurant and the parameters that a step on the way uses."
+        default_factory=list, description="The fields of the restaurant and the parameters that a step on the way uses."
     )
     attribution: Attribution | None = Field(
         description="The number that the verdict compares, as a sum of parts; null where it compares no single number."
     )
     reasons: list[Reason] = Field(
-        description="At most four parts that speak against the restaurant, the largest first."
+        default_factory=list, description="At most four parts that speak against the restaurant, the largest first."
     )
-    rules: list[Rule] = Field(description="The rules of the step that gives the verdict, in their order.")
-    steps: list[Step] = Field(description="The verdict's step first, each before those that it uses.")
-    lookups: list[Match] = Field(description="What the lookups among the steps found.")
-    evidence: list[Evidence] = Field(description="The reviews behind each step over reviews.")
+    rules: list[Rule] = Field(
+        default_factory=list, description="The rules of the step that gives the verdict, in their order."
+    )
+    steps: list[Step] = Field(
+        default_factory=list, description="The verdict's step first, each before those that it uses."
+    )
+    lookups: list[Match] = Field(default_factory=list, description="What the lookups among the steps found.")
+    evidence: list[Evidence] = Field(default_factory=list, description="The reviews behind each step over reviews.")
     reviews: int = Field(description="How many reviews were extracted.")
-    changes: list[Change] = Field(description="What leads to another verdict, the smallest first.")
+    changes: list[Change] = Field(
+        default_factory=list, description="What leads to another verdict, the smallest first."
+    )
     run: dict[str, Any] = Field(description="What the result was made with, as results have it.")
 
     def select_reasons(self, count: int = 4) -> list[Reason]:

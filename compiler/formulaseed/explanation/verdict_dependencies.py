@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from formulaseed.ir import nodes
-from formulaseed.ir.dependencies import find_dependencies, find_filters, used_step_names
+from formulaseed.ir.dependencies import find_dependencies, list_symbols, used_step_names
 from formulaseed.ir.labels import label_of
 from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
@@ -98,10 +99,7 @@ class VerdictDependencies:
     @cached_property
     def fields(self) -> list[Field]:
         """The fields of reviews that the verdict depends on."""
-        used: set[Symbol] = set()
-        for step in self.steps:
-            for expression in (*find_filters(step, self._filters).values(), *step.expressions()):
-                used.update(typed.symbols_in(expression))
+        used = {*list_symbols(self.steps, self._filters)}
         fields = self.program.row_fields()
         return [(kind.value, declared.name) for kind, declared in fields if Symbol(kind, declared.name) in used]
 
@@ -246,24 +244,22 @@ def is_limit(call: typed.Call) -> bool:
     return (function.selects or function.is_rounding) and len(varying) == 1
 
 
-def find_limits(expression: Expr) -> tuple[list[Value], list[Value]]:
-    """Return the lower and the upper limits of a formula with one varying argument; empty lists if it has none.
+def find_limits(*expressions: Expr) -> tuple[list[Value], list[Value]]:
+    """Return the lower and the upper limits of formulas with one varying argument; empty lists if they have none.
 
     Those of nested calls come after those of the outer one. Rounding is skipped.
     """
     low: list[Value] = []
     high: list[Value] = []
-    for part in _unwrap_limits(expression):
+    for part in chain.from_iterable(map(_unwrap_limits, expressions)):
         if not isinstance(part, typed.Call) or not is_limit(part) or not FUNCTIONS[part.function].selects:
             continue
-        bounds = FUNCTIONS[part.function].bounds
-        if bounds == "below":
-            low += _list_constants(part.arguments)
-        elif bounds:
-            high += _list_constants(part.arguments)
-        else:  # clamp, whose bounds are its second and third argument
-            low += _list_constants(part.arguments[1:2])
-            high += _list_constants(part.arguments[2:3])
+        # without `bounds` it is clamp, whose bounds are its second and third argument
+        clamped = (part.arguments[1:2], part.arguments[2:3])
+        sides = {"below": (part.arguments, ()), "above": ((), part.arguments)}
+        lower, upper = sides.get(FUNCTIONS[part.function].bounds, clamped)
+        low += _list_constants(lower)
+        high += _list_constants(upper)
     return low, high
 
 

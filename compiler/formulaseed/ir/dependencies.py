@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -54,6 +54,16 @@ def find_filters(step: nodes.Step, filters: Mapping[str, Expr]) -> dict[str, Exp
                 used[symbol.name] = filters[symbol.name]
                 stack.append(filters[symbol.name])
     return used
+
+
+def list_symbols(steps: Sequence[nodes.Step], filters: Mapping[str, Expr]) -> list[Symbol]:
+    """Return the symbols that steps mention, then those that their filters mention, each once.
+
+    `filters` has the conditions of filters by name.
+    """
+    conditions = [condition for step in steps for condition in find_filters(step, filters).values()]
+    expressions = [*(expression for step in steps for expression in step.expressions()), *conditions]
+    return [*dict.fromkeys(symbol for expression in expressions for symbol in typed.symbols_in(expression))]
 
 
 def find_symbols(program: nodes.Program) -> dict[str, tuple[Symbol, ...]]:

@@ -213,11 +213,20 @@ class Parameter:
 
 @tree_node
 class Property:
-    """A claim that tests check: as `variable` grows, `step` does not fall (`increasing`) or does not rise (`decreasing`)."""
+    """A claim that tests and proofs check: as `variable` grows, `step` does not fall (`increasing`) or rise (`decreasing`).
+
+    If `variable` is empty, a review that meets `review` is added: `step` does not fall (`never_lowers`) or rise (`never_raises`).
+    """
 
     direction: str
     step: str
     variable: str
+    review: Expr | None = None
+
+    @property
+    def sign(self) -> int:
+        """1 if the step must not fall, -1 if it must not rise."""
+        return 1 if self.direction in ("increasing", "never_lowers") else -1
 
 
 @tree_node

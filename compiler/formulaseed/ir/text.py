@@ -58,7 +58,9 @@ def dump_program(program: nodes.Program) -> str:
             bounds = f" in [{step.range.low:g}, {step.range.high:g}]"
         lines.append(f"{sign}{step.name}: {step.ty}{bounds} = {step_text(step)}")
     lines.append(f"output {', '.join(program.output)}")
-    lines += [f"property {claim.step} {claim.direction} in {claim.variable}" for claim in program.properties]
+    for claim in program.properties:
+        cause = f"in {claim.variable}" if claim.review is None else f"by review where {expression_text(claim.review)}"
+        lines.append(f"property {claim.step} {claim.direction} {cause}")
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ from math import floor
 from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Interval, Node, Segment
+from formulaseed.proofs.nodes import Constant, Interval, Node, Segment
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import FieldDomain
 
@@ -26,7 +26,6 @@ _OTHER_DAYS = tuple(f"{2004 + number}-{number % 12 + 1:02}-15" for number in ran
 Residual = tuple[Node, Node]
 """The condition and the operand of an aggregate for the reviews of a cell."""
 State = tuple[Residual, ...]
-Row = Mapping[Symbol, Node]
 
 
 class TooManyCellsError(Exception):
@@ -35,10 +34,9 @@ class TooManyCellsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """Reviews that all aggregates treat alike: `residuals` by aggregate, and the class of each field that they may differ in."""
+    """Reviews that all aggregates treat alike: `residuals` by aggregate."""
 
     residuals: Mapping[Node, Residual]
-    row: Row
 
 
 @dataclass(frozen=True)
@@ -56,10 +54,9 @@ class Component:
 
 @dataclass
 class CellBuilder:
-    """A builder of the components of some aggregates. With `points`, fields have a few values only."""
+    """A builder of the components of some aggregates."""
 
     pool: Pool
-    points: bool = False
     _strings: dict[Symbol, set[str]] = field(default_factory=lambda: defaultdict(set))
     _borders: dict[Symbol, set[tuple[Fraction, bool]]] = field(default_factory=lambda: defaultdict(set))
     """The cuts between numbers: a number, and whether it belongs to the numbers below the cut."""
@@ -87,18 +84,13 @@ class CellBuilder:
     def _build_component(self, aggregates: Sequence[Node]) -> Component:
         """Return the cells of aggregates that share fields."""
         symbols = dict.fromkeys(s for a in aggregates for arg in a.args for s in sorted(arg.fields, key=str))
-        states: dict[State, Row] = {tuple((a.args[0], a.args[1]) for a in aggregates): {}}
+        states: Iterable[State] = [tuple((where, operand) for where, operand in (a.args for a in aggregates))]
         for symbol in symbols:
-            if symbol in self.pool.domain.fields:
-                states = _collect(
-                    (self._substitute(state, {self.pool.field(symbol): value}), {**row, symbol: value})
-                    for value in self.list_values(self.pool.domain.fields[symbol])
-                    for state, row in states.items()
-                )
-        cells = _collect((split, row) for state, row in states.items() for split in self._split_conditions(state))
-        return Component(
-            tuple(aggregates), tuple(Cell(dict(zip(aggregates, s, strict=True)), row) for s, row in cells.items())
-        )
+            field_node = self.pool.field(symbol)
+            classes = self.list_classes(self.pool.domain.fields[symbol])
+            states = _collect(self._substitute(state, {field_node: part}) for part in classes for state in states)
+        cells = _collect(split for state in states for split in self._split_conditions(state))
+        return Component(tuple(aggregates), tuple(Cell(dict(zip(aggregates, cell, strict=True))) for cell in cells))
 
     def _substitute(self, state: State, replacements: Mapping[Node, Node]) -> State:
         """Return the residuals with other nodes in place of some; an operand that is never used is left out."""
@@ -128,35 +120,31 @@ class CellBuilder:
 
     # --- classes of fields
 
-    def list_values(self, known: FieldDomain) -> list[Node]:
-        """Return the classes of a field: constants and, unless for points, segments."""
-        pool = self.pool
-        classes = [pool.constant(value) for value in known.values]
-        texts = sorted(self._strings[known.symbol])
-        if known.symbol == _DATE and self.points:
-            days = dict.fromkeys([*filter(_parse_iso_date, texts), *_OTHER_DAYS])
-            classes = [pool.constant(day) for day in days]
-        elif known.base is Base.STRING and not known.values:
-            other = pool.segment(Segment(known.symbol, excluded=frozenset(texts)), Base.STRING)
-            classes = [pool.constant(pick_string(texts)) if self.points else other, *map(pool.constant, texts)]
-        elif known.base in (Base.INTEGER, Base.NUMBER):
-            intervals = self._cut(known)
-            if self.points:
-                numbers = dict.fromkeys(n for interval in intervals for n in pick_numbers(interval, known.per_unit))
-                classes = [pool.constant(number) for number in numbers]
-            else:
-                classes = [pool.segment(Segment(known.symbol, part), known.exact_base) for part in intervals]
-        if known.nullable:
-            classes.append(pool.constant(None))
-        return classes
+    def list_classes(self, known: FieldDomain) -> list[Node]:
+        """Return the classes of a field: constants, and segments of numbers and strings."""
+        if known.is_text:
+            texts = sorted(self._strings[known.symbol])
+            other = self.pool.segment(Segment(known.symbol, excluded=frozenset(texts)), Base.STRING)
+            classes = [other, *map(self.pool.constant, texts)]
+        elif known.is_numeric:
+            segments = (Segment(known.symbol, part) for part in self._cut(known))
+            classes = [self.pool.segment(segment, known.exact_base) for segment in segments]
+        else:
+            classes = [self.pool.constant(value) for value in known.values]
+        return [*classes, self.pool.constant(None)] if known.nullable else classes
 
     def list_samples(self, known: FieldDomain) -> list[Value]:
-        """Return the values to sample for a field; of any string also lists of keys that it may contain."""
-        values = [known.to_json(node.value) for node in self.list_values(known)]
-        if known.base is Base.STRING and not known.values and known.symbol != _DATE:
-            keys = [value for value in values if isinstance(value, str)]
-            values += (", ".join(pair) for pair in pairwise(keys))
-        return values
+        """Return a few values of a field: those that the seed mentions, and others next to them."""
+        texts = sorted(self._strings[known.symbol])
+        samples: Iterable[Constant] = known.values
+        if known.symbol == _DATE:
+            samples = dict.fromkeys([*filter(_parse_iso_date, texts), *_OTHER_DAYS])
+        elif known.is_text:
+            samples = [pick_string(texts), *texts]
+        elif known.is_numeric:
+            samples = dict.fromkeys(n for part in self._cut(known) for n in pick_numbers(part, known.per_unit))
+        values = [known.to_json(value) for value in samples]
+        return [*values, None] if known.nullable else values
 
     def _cut(self, known: FieldDomain) -> list[Interval]:
         """Return the intervals between the borders of a numeric field, from the lowest to the highest."""
@@ -191,14 +179,14 @@ def pick_string(excluded: Iterable[str]) -> str:
     return next((text for text in candidates if text not in parts and not any(p in text for p in parts)), "?")
 
 
-def _collect(states: Iterable[tuple[State, Row]]) -> dict[State, Row]:
+def _collect(states: Iterable[State]) -> list[State]:
     """Return the states, equal ones once. Raises `TooManyCellsError`."""
-    merged: dict[State, Row] = {}
-    for state, row in states:
-        merged.setdefault(state, row)
+    merged: dict[State, None] = {}
+    for state in states:
+        merged.setdefault(state)
         if len(merged) > MAX_CELLS:
             raise TooManyCellsError
-    return merged
+    return list(merged)
 
 
 def _find_atoms(condition: Node) -> Iterator[Node]:

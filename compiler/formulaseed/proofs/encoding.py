@@ -1,7 +1,7 @@
 """Write nodes as formulas of the solver z3, whose models include every restaurant: without a model, there is no restaurant.
 
 Each step and aggregate is a variable with a definition, so that a query can leave definitions out: it then has more models, and
-an answer that there is none still holds. Numbers are exact. A model is never believed: `search` evaluates what it proposes.
+an answer that there is none still holds. Numbers are exact. A model is never believed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Encoder(CellFormulas):
         """Yield the conditions that a field of the restaurant has a value of its domain."""
         if known.base is Base.STRING and known.values:
             yield self.any_of(variable == self._number_string(str(value)) for value in known.values)
-        elif known.base in (Base.INTEGER, Base.NUMBER):
+        elif known.is_numeric:
             yield self.all_of([variable >= self.real(known.low), variable <= self.real(known.high)])
             if known.per_unit is not None and self.is_whole:
                 yield variable * known.per_unit == self.make_number(f"w_{known.symbol}", is_whole=True)
@@ -55,10 +55,6 @@ class Encoder(CellFormulas):
     def _number_string(self, text: str) -> int:
         """Return the number that stands for a string."""
         return self._strings.setdefault(text, len(self._strings))
-
-    def string_of(self, number: int) -> str | None:
-        """Return the string that a number stands for; None if it is none of the seed."""
-        return next((text for text, known in self._strings.items() if known == number), None)
 
     def is_variable(self, node: Node) -> bool:
         """Return True if a node has a variable of its own, which its definition restricts."""
@@ -219,13 +215,6 @@ class Encoder(CellFormulas):
             if aggregate.op == "aggregate":
                 failures += self.list_failures(aggregate)
         return self.any_of(failures)
-
-    def list_contained(self, text: Node) -> list[tuple[str, Formula]]:
-        """Return the strings that conditions look for in a string, each with the condition that it occurs."""
-        nodes = [
-            node for node in self._terms if node.op == "contains" and node.args[0] is text and node.args[1].is_constant
-        ]
-        return [(node.args[1].value, self.term(node)) for node in nodes]
 
     def list_string_axioms(self) -> Iterator[Formula]:
         """Yield which keys occur in each string: in a known one, and in a key that occurs, the keys that are parts of it."""

@@ -21,8 +21,7 @@ from formulaseed.proofs.distance import measure_rule
 from formulaseed.proofs.lowering import may_fail
 from formulaseed.proofs.nodes import ANY, End, Interval, Node, to_constant, to_fraction, walk
 from formulaseed.proofs.runner import Candidate
-from formulaseed.proofs.study import Answer, Study
-from formulaseed.proofs.world import read_domain
+from formulaseed.proofs.study import Answer, Options, Study
 
 _FAR = 4
 """How many times farther than all samples a restaurant must go to show that a number is open."""
@@ -32,21 +31,10 @@ _REACH: dict[Answer, ReachStatus] = {"possible": "reached", "impossible": "unrea
 
 
 class SeedStudy(Study):
-    """One seed under study. With `any_parameters`, parameters may have all values within their bounds."""
+    """One seed under study."""
 
-    def __init__(
-        self,
-        seed: FormulaSeed,
-        parameters: Mapping[str, Value] | None = None,
-        *,
-        effort: int = 1,
-        is_quick: bool = False,
-        is_wide: bool = False,
-        any_parameters: bool = False,
-    ) -> None:
-        domain = read_domain(seed.program, parameters, is_wide=is_wide, any_parameters=any_parameters)
-        settings = [None if any_parameters else parameters]
-        super().__init__([seed], domain, [domain], settings, effort=effort, is_quick=is_quick)
+    def __init__(self, seed: FormulaSeed, parameters: Mapping[str, Value] | None, options: Options) -> None:
+        super().__init__([seed], [parameters], options)
         self.program = seed.program
         [self.lowering] = self.lowerings
 

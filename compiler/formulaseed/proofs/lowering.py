@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
-from formulaseed.language.definitions import Terms, count_rows
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -29,7 +28,6 @@ class Lowering:
         self.program = program
         self.steps: dict[str, Node] = {}
         self.filters: dict[str, Node] = {}
-        self.terms: Terms = pool
 
     def lower_all(self) -> None:
         """Lower every step, and make each node that is no constant an anchor of the pool."""
@@ -119,7 +117,7 @@ class Lowering:
                 return self.steps[symbol.name]
             case SymbolKind.FILTER:
                 return self.filters[symbol.name]
-            case SymbolKind.PARAMETER if symbol.name in self.domain.parameters:
+            case SymbolKind.PARAMETER if symbol not in self.domain.fields:
                 return self.pool.constant(self.domain.parameters[symbol.name])
         return self.pool.field(symbol)
 
@@ -155,13 +153,18 @@ class Lowering:
         lower = self.lower_condition if aggregate.entry.takes == "condition" else self.lower
         operand = lower(aggregate.operand) if aggregate.operand is not None else self.pool.true
         if aggregate.entry.definition is not None:
-            value: Node = aggregate.entry.definition(self.terms, where, operand)
+            value: Node = aggregate.entry.definition(self.pool, where, operand)
         else:
-            value = self.terms.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
-        if aggregate.entry.empty_value is not None:
-            return value
-        has_rows = self.pool.compare(">=", count_rows(self.terms, where), self.pool.number(1))
-        return self.pool.switch(has_rows, value, self.literal(aggregate.default.value if aggregate.default else None))
+            value = self.pool.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
+        if aggregate.entry.empty_value is None:
+            has_rows = self.pool.compare(">=", self.pool.count(where), self.pool.number(1))
+            default = self.literal(aggregate.default.value if aggregate.default else None)
+            value = self.pool.switch(has_rows, value, default)
+        return self.change_aggregates(value)
+
+    def change_aggregates(self, node: Node) -> Node:
+        """Return the value of an expression of aggregates; a subclass may use other values in their place."""
+        return node
 
 
 class FailurePlace(NamedTuple):

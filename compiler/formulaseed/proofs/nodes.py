@@ -113,6 +113,11 @@ class Node:
         return self.op == "const"
 
     @property
+    def is_truth(self) -> bool:
+        """True if the node is one of the constants true and false."""
+        return self.is_constant and self.base is Base.BOOLEAN
+
+    @property
     def is_numeric(self) -> bool:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)

@@ -291,7 +291,7 @@ class Pool:
         for node, other in ((left, right), (right, left)):
             if node.holds(None):
                 return self.is_null(other)
-            if node.base is Base.BOOLEAN and node.is_constant and not other.nullable:
+            if node.is_truth and not other.nullable:
                 return other if node.value else self.negate(other)
         if left.nullable or right.nullable:
             nulls = self.is_null(left), self.is_null(right)
@@ -337,12 +337,6 @@ class Pool:
             return self.true
         if text.is_constant and part.is_constant:
             return self.constant(part.value in text.value)
-        if text.op == "switch" and all(value.is_constant for value in (*text.args[1::2], text.args[-1])):
-            last = len(text.args) - 1
-            args = [
-                self.contains(arg, part) if place % 2 or place == last else arg for place, arg in enumerate(text.args)
-            ]
-            return self.switch(*args)
         return self._intern_condition("contains", text, part)
 
     # --- choices
@@ -369,7 +363,7 @@ class Pool:
         arms, otherwise = self._list_arms(args)
         if not arms:
             return otherwise
-        if len(arms) == 2 and otherwise.base is Base.BOOLEAN and arms[1].is_constant and otherwise.is_constant:
+        if len(arms) == 2 and arms[1].is_truth and otherwise.is_truth:
             return arms[0] if arms[1].value else self.negate(arms[0])
         values = [*arms[1::2], otherwise]
         bases = {value.base for value in values if value.op != "fail"} - {Base.NULL}
@@ -377,13 +371,19 @@ class Pool:
         return self._intern("switch", (*arms, otherwise), None, base, nullable=any(value.nullable for value in values))
 
     def substitute(self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node]) -> Node:
-        """Return a node with other nodes in place of some; `memo` caches results, and must be used for `replacements` only."""
+        """Return a node with other nodes in place of some of those in it; steps that it uses stay as they are.
+
+        `memo` caches results, and must be used for `replacements` only.
+        """
         if node in replacements:
             return replacements[node]
-        if not node.args or node.op == "aggregate" or not node.fields:
+        if not node.args or node.op == "aggregate":
             return node
         if node not in memo:
-            args = tuple(self.substitute(arg, replacements, memo) for arg in node.args)
+            args = tuple(
+                arg if arg in self.anchors and arg not in replacements else self.substitute(arg, replacements, memo)
+                for arg in node.args
+            )
             memo[node] = node if args == node.args else self.build(node.op, args, node.value, node.base)
         return memo[node]
 

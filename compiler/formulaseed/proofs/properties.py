@@ -6,30 +6,31 @@ depend on the change are the same nodes; of the others it is proved one by one t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir import nodes
-from formulaseed.ir.interpret import interpret, prepare_evaluation
-from formulaseed.language.definitions import Terms
-from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.ir.interpret import interpret
+from formulaseed.ir.reviews import meets_condition
+from formulaseed.language.printer import expression_text
+from formulaseed.language.typed import Expr, Literal, Symbol, SymbolKind
+from formulaseed.language.types import Value
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.claims import PropertyClaim
 from formulaseed.proofs.encoding import Encoder
 from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.lowering import Lowering
-from formulaseed.proofs.nodes import Interval, Node, to_fraction
-from formulaseed.proofs.pool import Pool
+from formulaseed.proofs.nodes import Interval, Node, to_fraction, walk
 from formulaseed.proofs.prover import Goal, at_most
 from formulaseed.proofs.runner import Candidate
 
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
 _WORDS = {"increasing": "in", "decreasing": "in", "never_lowers": "by", "never_raises": "by"}
 _AMOUNTS = (1, 2, 10)
+_FIRST_TRIALS = 40
 _MAX_TRIALS = 400
 _DRAWS = 25
 _TOLERANCE = 1e-9
@@ -55,6 +56,15 @@ class Property(NamedTuple):
     def sign(self) -> int:
         """1 if the number must not fall, -1 if it must not rise."""
         return 1 if self.direction in ("increasing", "never_lowers") else -1
+
+
+def read_property(claim: nodes.Property) -> Property:
+    """Return a property that a seed declares."""
+    cause = claim.variable
+    if claim.review is not None:
+        is_any = isinstance(claim.review, Literal)
+        cause = "any review" if is_any else f"a review where {expression_text(claim.review)}"
+    return Property(claim.direction, claim.step, cause, claim.review)
 
 
 def parse_property(text: str, program: nodes.Program) -> Property:
@@ -84,11 +94,12 @@ class PropertyProver:
 
     def decide(self, claim: Property) -> PropertyClaim:
         """Return whether a property holds: refuted by a restaurant, or proved, or unknown."""
-        refuted = self._refute(claim)
-        if refuted is not None:
-            return refuted
-        is_proved = not self.study.is_quick and self._prove(claim)
-        return PropertyClaim(claim.text, "proved" if is_proved else "unknown")
+        candidates = self.study.trials.candidates
+        refuted = self._refute(claim, candidates[:_FIRST_TRIALS])
+        if refuted is None and not self.study.is_quick and self._prove(claim):
+            return PropertyClaim(claim.text, "proved")
+        refuted = refuted or self._refute(claim, candidates[_FIRST_TRIALS:_MAX_TRIALS])
+        return refuted or PropertyClaim(claim.text, "unknown")
 
     # --- proofs
 
@@ -98,9 +109,8 @@ class PropertyProver:
         changed = Lowering(study.pool, study.program, study.domain)
         link: Goal | None = None
         if claim.kind is not None:
-            grown = _GrownTerms(study.pool)
-            changed.terms = cast(Terms, grown)
-            link = self._link_review(claim.kind, grown.nodes)
+            changed = _GrownReviews(study)
+            link = self._link_review(claim.kind, changed.grown)
         remembered = len(study.prover.lemmas)
         try:
             return self._compare_steps(claim, changed, link)
@@ -173,9 +183,9 @@ class PropertyProver:
 
     # --- refutations
 
-    def _refute(self, claim: Property) -> PropertyClaim | None:
-        """Return a refuted claim with a restaurant that moves the wrong way; None if no sample does."""
-        for candidate, amount in self._list_trials(claim):
+    def _refute(self, claim: Property, candidates: Sequence[Candidate]) -> PropertyClaim | None:
+        """Return a refuted claim with a restaurant that moves the wrong way; None if no candidate does."""
+        for candidate, amount in self._list_trials(claim, candidates):
 
             def is_wrong(smaller: Candidate, amount: int = amount) -> bool:
                 """Return True if the number moves the wrong way, by more than rounding."""
@@ -194,9 +204,9 @@ class PropertyProver:
             return None
         return None
 
-    def _list_trials(self, claim: Property) -> Iterator[tuple[Candidate, int]]:
+    def _list_trials(self, claim: Property, candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
         """Yield restaurants with an amount by which a step grows, or with 0 and one more review of the kind, the first one."""
-        for candidate in self.study.trials.candidates[:_MAX_TRIALS]:
+        for candidate in candidates:
             if claim.kind is None:
                 yield from ((candidate, amount) for amount in _AMOUNTS)
                 continue
@@ -207,17 +217,10 @@ class PropertyProver:
                 yield first, 0
 
     def _is_of_kind(self, kind: Expr, candidate: Candidate) -> bool:
-        """Return True if the first review of a candidate meets a condition; False also if the condition fails for it."""
+        """Return True if the first review of a candidate meets a condition."""
         [runner] = self.study.trials.runners
-        inputs = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
-        evaluation = prepare_evaluation(self.study.program, *inputs)
-        for step in self.study.program.steps:
-            if isinstance(step.operation, nodes.Filter):
-                evaluation.filters[step.name] = step.operation.condition
-        try:
-            return bool(evaluation.evaluate(kind, evaluation.rows[0]))
-        except Exception:  # a condition that needs the value of a step
-            return False
+        [row], context, parameters = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
+        return meets_condition(self.study.program, row, context, parameters, kind)
 
     def _move(self, claim: Property, candidate: Candidate, amount: int) -> tuple[float, float] | None:
         """Return the number before and after a change; None if a step fails, it is no number, or the change is not allowed."""
@@ -250,34 +253,20 @@ class PropertyProver:
             return {}
 
 
-class _GrownTerms:
-    """A pool in which each aggregate is a number of its own: its value with one more review. `nodes` maps them."""
+class _GrownReviews(Lowering):
+    """A lowering in which each aggregate is a number of its own: its value with one more review. `grown` maps them."""
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self.nodes: dict[Node, Node] = {}
+    def __init__(self, study: SeedStudy) -> None:
+        super().__init__(study.pool, study.program, study.domain)
+        self.grown: dict[Node, Node] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._pool, name)
-
-    def _grow(self, aggregate: Node) -> Node:
-        """Return the number that stands for an aggregate with one more review."""
-        if aggregate.is_constant:
-            return aggregate
-        symbol = Symbol(SymbolKind.STEP, f"aggregate {aggregate.number} grown")
-        return self.nodes.setdefault(aggregate, self._pool.input(symbol, aggregate.base, nullable=False))
-
-    def total(self, where: Node, operand: Node) -> Node:
-        """Return a sum with one more review."""
-        return self._grow(self._pool.total(where, operand))
-
-    def highest(self, where: Node, operand: Node) -> Node:
-        """Return a largest value with one more review."""
-        return self._grow(self._pool.highest(where, operand))
-
-    def unknown_aggregate(self, name: str, where: Node, operand: Node, base: Base = Base.NUMBER) -> Node:
-        """Return the value of another aggregate with one more review."""
-        return self._grow(self._pool.unknown_aggregate(name, where, operand, base))
+    def change_aggregates(self, node: Node) -> Node:
+        """Return a node with the numbers that stand for aggregates with one more review in place of these."""
+        for part in walk(node):
+            if part.op == "aggregate":
+                symbol = Symbol(SymbolKind.STEP, f"aggregate {part.number} grown")
+                self.grown[part] = self.pool.input(symbol, part.base, nullable=False)
+        return self.pool.substitute(node, self.grown, {})
 
 
 def _leave_out(candidate: Candidate) -> Candidate:

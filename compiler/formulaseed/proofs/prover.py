@@ -1,26 +1,23 @@
 """Ask the solver whether a condition on steps can hold for some restaurant: first nearby steps only, then all of them.
 
-An answer that it cannot hold is a proof. Any other answer is only a hint; `propose` returns restaurants to evaluate. Effort is
-counted in the solver's own units, never in seconds, so that a seed gives the same answers on each run.
+An answer that it cannot hold is a proof; any other answer proves nothing. Effort is counted in the solver's own units, never in
+seconds, so that a seed gives the same answers on each run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
 from formulaseed.language.functions import FUNCTIONS
-from formulaseed.language.typed import Symbol
-from formulaseed.language.types import Base, Value
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.cells import CellBuilder, Component, TooManyCellsError
 from formulaseed.proofs.encoding import Encoder
 from formulaseed.proofs.intervals import hull
 from formulaseed.proofs.nodes import ANY, Interval, Node, walk
 from formulaseed.proofs.pool import Pool
-from formulaseed.proofs.runner import Candidate, Row
 
 Goal = Callable[[Encoder], Formula]
 """Return the condition to ask about, in the formulas of an encoder."""
@@ -35,7 +32,6 @@ _DEPTHS = (0, 1, 3)
 _NEAR_DEPTHS = (0, 1)
 _MAX_COMPARED = 24
 _MAX_RELATED = 80
-_MAX_PROPOSED_REVIEWS = 60
 
 
 def list_aggregates(roots: Iterable[Node]) -> list[Node]:
@@ -61,18 +57,9 @@ class Prover:
         self.has_cells = True
         self._encoders: dict[str, Encoder] = {}
 
-    def build_components(self, *, points: bool) -> list[Component] | None:
-        """Return the cells of all aggregates; None if there are too many."""
-        aggregates = list_aggregates(self.pool.anchors)
-        try:
-            return self.create_builder(points=points).build(aggregates)
-        except TooManyCellsError:
-            self.has_cells = False
-            return None
-
-    def create_builder(self, *, points: bool) -> CellBuilder:
+    def create_builder(self) -> CellBuilder:
         """Return a builder of cells that knows the constants in all anchors."""
-        builder = CellBuilder(self.pool, points=points)
+        builder = CellBuilder(self.pool)
         aggregates = list_aggregates(self.pool.anchors)
         builder.note_constants(node for root in (*self.pool.anchors, *aggregates) for node in walk(root))
         builder.note_constants(node for root in aggregates for arg in root.args for node in walk(arg))
@@ -99,13 +86,15 @@ class Prover:
                     self.lemmas.append(((node, count), _within(node, count, terms)))
 
     def encoder(self, world: str) -> Encoder:
-        """Return the encoder of a world: `relaxed`, `whole` or `points`."""
-        if world not in self._encoders:
-            if world == "whole":
-                components = self.encoder("relaxed").components
-            else:
-                components = self.build_components(points=world == "points")
-            self._encoders[world] = Encoder(self.pool, components, is_whole=world != "relaxed")
+        """Return the encoder of a world: `relaxed`, with real numbers of reviews, or `whole`."""
+        if not self._encoders:
+            components: list[Component] | None = None
+            try:
+                components = self.create_builder().build(list_aggregates(self.pool.anchors))
+            except TooManyCellsError:
+                self.has_cells = False
+            self._encoders["relaxed"] = Encoder(self.pool, components, is_whole=False)
+            self._encoders["whole"] = Encoder(self.pool, components, is_whole=True)
         return self._encoders[world]
 
     # --- proofs
@@ -131,32 +120,26 @@ class Prover:
             if world != worlds[0] and answer != encoder.z3.sat:
                 break  # what is too hard for real numbers is harder for whole ones
             for depth in depths if world == "relaxed" else (None,):
-                units = (_LOCAL_UNITS if depth is not None else _FULL_UNITS) * self.effort
-                solver = self._create_solver(encoder, units, is_local=depth in _NEAR_DEPTHS)
+                solver = encoder.z3.SimpleSolver(ctx=encoder.context)
+                # exact reasoning about products of many unknowns may take hours between two checks of the effort
+                solver.set("arith.nl.nra", depth in _NEAR_DEPTHS)
                 is_complete = self.add_definitions(solver, encoder, roots, depth, failing, limits)
-                solver.add(goal(encoder))
-                solver.add(*encoder.list_string_axioms())
-                answer = self._check(solver)
+                solver.add(goal(encoder), *encoder.list_string_axioms())
+                answer = self._check(solver, _FULL_UNITS if depth is None else _LOCAL_UNITS)
                 if answer == encoder.z3.unsat:
                     return True
                 if answer == encoder.z3.sat and is_complete:
                     break
         return False
 
-    def _create_solver(self, encoder: Encoder, units: int, *, is_local: bool) -> Any:
-        """Return a solver with the domain of an encoder, which gives up after so many units; `is_local` if the query is small."""
-        solver = encoder.z3.SimpleSolver(ctx=encoder.context)
-        solver.set("rlimit", units * UNIT)
-        # exact reasoning about products of many unknowns may take hours between two checks of the effort
-        solver.set("arith.nl.nra", is_local)
-        solver.add(*encoder.domain_axioms)
-        return solver
-
-    def _check(self, solver: Any) -> Any:
-        """Return the solver's answer, and count its effort."""
+    def _check(self, solver: Any, units: int) -> Any:
+        """Return the solver's answer, which gives up after so many units, and count its effort."""
+        solver.set("rlimit", units * self.effort * UNIT)
         answer = solver.check()
-        # the solver counts the effort of all queries of a context
-        self._spent[solver.ctx] = next((value for key, value in _list_statistics(solver) if key == "rlimit count"), 0)
+        statistics = solver.statistics()
+        if "rlimit count" in statistics.keys():  # noqa: SIM118  # an object of z3, no mapping
+            # the solver counts the effort of all queries of a context
+            self._spent[solver.ctx] = statistics.get_key_value("rlimit count")
         return answer
 
     def add_definitions(
@@ -172,6 +155,7 @@ class Prover:
 
         Quotients are also compared with the `limits`, and with all constants in comparisons, by linear conditions.
         """
+        solver.add(*encoder.domain_axioms)
         levels, left_out = self._find_levels(roots, depth)
         for node in levels:
             solver.add(*encoder.list_bounds(node))
@@ -238,59 +222,6 @@ class Prover:
         if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
             self.pool.bounds.tighten(node, proved)
 
-    # --- proposals
-
-    def propose(self, goal: Goal, roots: Sequence[Node], *, failing: Node | None = None) -> Candidate | None:
-        """Return a restaurant for which the goal may hold, to be evaluated; None if the solver proposes none."""
-        encoder = self.encoder("points")
-        if encoder.components is None:
-            return None
-        solver = self._create_solver(encoder, _FULL_UNITS * self.effort, is_local=False)
-        self.add_definitions(solver, encoder, roots, None, failing)
-        solver.add(goal(encoder), encoder.total <= _MAX_PROPOSED_REVIEWS)
-        solver.add(*encoder.list_string_axioms())
-        if self._check(solver) != encoder.z3.sat:
-            return None
-        return self._read_model(encoder, solver.model())
-
-    def _read_model(self, encoder: Encoder, model: Any) -> Candidate:
-        """Return the restaurant of a model."""
-        total = _read_number(model.eval(encoder.total, model_completion=True))
-        builder = self.create_builder(points=True)
-        fields = self.pool.domain.fields
-        rows: list[dict[Symbol, Value]] = [{} for _ in range(int(total))]
-        for component in encoder.components or ():
-            place = 0
-            for cell in component.cells:
-                size = int(_read_number(model.eval(encoder.counts[cell], model_completion=True)))
-                for row in rows[place : place + size]:
-                    row.update((known, fields[known].to_json(node.value)) for known, node in cell.row.items())
-                place += size
-        defaults = [(known.symbol, builder.list_samples(known)[0]) for known in self.pool.domain.rows()]
-        filled: list[Row] = [tuple(row.get(symbol, value) for symbol, value in defaults) for row in rows]
-        return Candidate(tuple(filled), tuple(self._read_shared(encoder, model)))
-
-    def _read_shared(self, encoder: Encoder, model: Any) -> Iterator[Value]:
-        """Yield the values of the fields of the restaurant in a model."""
-
-        def is_true(condition: Formula) -> bool:
-            """Return whether the model meets a condition."""
-            return bool(encoder.z3.is_true(model.eval(condition, model_completion=True)))
-
-        for known in self.pool.domain.shared():
-            node = self.pool.field(known.symbol)
-            if known.nullable and is_true(encoder.null(node)):
-                yield None
-            elif known.base is Base.BOOLEAN:
-                yield is_true(encoder.term(node))
-            elif known.base is Base.STRING:
-                text = encoder.string_of(model.eval(encoder.term(node), model_completion=True).as_long())
-                parts = encoder.list_contained(node) if text is None or not known.values else []
-                keys = [key for key, flag in parts if is_true(flag)]
-                yield text if text is not None and not parts else ", ".join(keys)
-            else:
-                yield known.to_json(_read_number(model.eval(encoder.term(node), model_completion=True)))
-
 
 def at_most(node: Node, other: Node) -> Goal:
     """Return the condition that a number is at most another one."""
@@ -301,20 +232,3 @@ def _within(total: Node, count: Node, interval: Interval) -> Goal:
     """Return the condition that a sum is between the ends of an interval, each times the number of terms."""
     closed = Interval(interval.low, interval.high)
     return lambda encoder: encoder.all_of(encoder.limit(encoder.term(total), closed, encoder.term(count)))
-
-
-def _read_number(value: Any) -> Fraction:
-    """Return a number of a model exactly; an irrational one is rounded."""
-    if hasattr(value, "numerator_as_long"):
-        return Fraction(value.numerator_as_long(), value.denominator_as_long())
-    if hasattr(value, "as_long"):
-        return Fraction(value.as_long())
-    rounded = value.approx(12)
-    return Fraction(rounded.numerator_as_long(), rounded.denominator_as_long())
-
-
-def _list_statistics(solver: Any) -> Iterator[tuple[str, int]]:
-    """Yield the statistics of a solver's last check."""
-    statistics = solver.statistics()
-    for key in statistics.keys():  # noqa: SIM118  # an object of z3, no mapping
-        yield key, statistics.get_key_value(key)

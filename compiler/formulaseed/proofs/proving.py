@@ -14,13 +14,14 @@ from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
 from formulaseed.language.printer import expression_text, literal_text
 from formulaseed.language.types import Value
-from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Table, join_names, sentence
+from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
 from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
 from formulaseed.proofs.goals import SeedStudy
-from formulaseed.proofs.properties import Property, PropertyProver, parse_property
-from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json
+from formulaseed.proofs.properties import PropertyProver, parse_property, read_property
+from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json, list_lines
+from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.source.text import shorten
@@ -49,76 +50,61 @@ class Proofs(RenderedDocument):
     def json(self) -> dict[str, Any]:
         """The claims as JSON values; `grammar/proof.schema.json` describes them."""
         claims = self.claims
-        return {
-            "seed": self.seed,
-            "verdicts": [claim_json(claim) for claim in claims.verdicts],
-            "rules": [claim_json(claim) for claim in claims.rules],
-            "failures": [claim_json(claim) for claim in claims.failures],
-            "bounds": [claim_json(claim) for claim in claims.bounds],
-            "properties": [claim_json(claim) for claim in self.properties],
-            "domain": domain_json(claims.domain),
-            "effort": claims.units,
-        }
+        lists = {
+            "verdicts": claims.verdicts, "rules": claims.rules, "failures": claims.failures, "bounds": claims.bounds,
+            "properties": self.properties,
+        }  # fmt: skip
+        written = {name: [claim_json(claim) for claim in listed] for name, listed in lists.items()}
+        return {"seed": self.seed, **written, "domain": domain_json(claims.domain), "effort": claims.units}
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the verdicts, rules, failures, bounds and properties, then what is unknown, and the scope of the proofs."""
         yield sentence(InlineCode(self.seed), ": what holds for every restaurant.")
-        yield from self._list_verdicts()
+        step = choose_verdict(self.program)
+        if step is not None and self.claims.verdicts:
+            label = label_of(step)
+            yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
+            yield from list_lines(
+                (InlineCode(format_plain(claim.value)), self._describe_reach(claim)) for claim in self.claims.verdicts
+            )
         yield from self._list_rules()
         yield from self._list_failures()
-        yield from self._list_bounds()
+        if self.claims.bounds:
+            ends = (
+                (b.name, _format_end(b.low, "at least"), _format_end(b.high, "at most")) for b in self.claims.bounds
+            )
+            yield Heading("Numbers", 3)
+            yield Table(("output", "lowest", "highest"), [(InlineCode(name), low, high) for name, low, high in ends])
+            yield sentence(
+                "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
+                "there is none."
+            )
         if self.properties:
             yield Heading("Properties", 3)
-            yield Items([ListItem(self._describe_property(claim)) for claim in self.properties])
+            yield from list_lines((InlineCode(claim.text), self._describe_property(claim)) for claim in self.properties)
         yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
         yield from describe_scope(self.claims.domain)
 
-    def _list_verdicts(self) -> Iterator[Block]:
-        """Yield for each verdict a restaurant that gets it; nothing if the seed has no verdict."""
-        step = choose_verdict(self.program)
-        if step is None or not self.claims.verdicts:
-            return
-        label = label_of(step)
-        yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
-        yield Items(
-            [
-                ListItem((InlineCode(format_plain(claim.value)), ": ", self._describe_reach(claim)))
-                for claim in self.claims.verdicts
-            ]
-        )
-
     def _describe_reach(self, claim: ReachClaim) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
         if claim.witness is not None:
-            return f"for example, a restaurant with {describe_witness(self.program, claim.witness)}"
-        return (
-            "no restaurant gets it, as proved"
-            if claim.status == "unreachable"
-            else "not known whether a restaurant gets it"
-        )
+            return f": for example, a restaurant with {describe_witness(self.program, claim.witness)}"
+        is_proved = claim.status == "unreachable"
+        return ": no restaurant gets it, as proved" if is_proved else ": not known whether a restaurant gets it"
 
     def _list_rules(self) -> Iterator[Block]:
         """Yield how many rules are reached, and each rule that is not."""
-        if not self.claims.rules:
-            return
-        yield Heading("Rules", 3)
-        reached = sum(claim.status == "reached" for claim in self.claims.rules)
         total = len(self.claims.rules)
-        names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
-        yield sentence(
-            f"Each of the {total} rules of {names} decides for some restaurant."
-            if reached == total
-            else f"{reached} of the {total} rules of {names} decide for some restaurant. The others:"
-        )
-        missed = [claim for claim in self.claims.rules if claim.status != "reached"]
-        if missed:
-            yield Items(
-                [
-                    ListItem((InlineCode(self._format_rule(claim)), ": ", self._describe_reach(claim)))
-                    for claim in missed
-                ]
+        if total:
+            missed = [claim for claim in self.claims.rules if claim.status != "reached"]
+            yield Heading("Rules", 3)
+            names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
+            words = f"{total - len(missed)} of the {total} rules of {names} decide for some restaurant. The others:"
+            yield sentence(words if missed else f"Each of the {total} rules of {names} decides for some restaurant.")
+            yield from list_lines(
+                (InlineCode(self._format_rule(claim)), self._describe_reach(claim)) for claim in missed
             )
 
     def _format_rule(self, claim: ReachClaim) -> str:
@@ -130,60 +116,35 @@ class Proofs(RenderedDocument):
 
     def _list_failures(self) -> Iterator[Block]:
         """Yield which steps with a partial operation cannot fail, and those that can or may."""
-        if not self.claims.failures:
-            return
-        yield Heading("Failures", 3)
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
-        if safe:
-            yield sentence(
-                "Steps with a division or the like that are proved never to fail: ",
-                *join_names(safe),
-                ".",
-            )
-        items = []
+        lines: list[tuple[str, ...]] = []
         for claim in self.claims.failures:
-            if claim.witness is not None:
-                kind = (claim.kind or "").replace("_", " ")
-                items.append(
+            if claim.witness is not None and claim.kind is not None:
+                restaurant = describe_witness(self.program, claim.witness)
+                lines.append(
                     (
                         InlineCode(claim.name),
-                        f" fails ({kind}) for a restaurant with {describe_witness(self.program, claim.witness)}",
+                        f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}",
                     )
                 )
             elif claim.status != "safe":
-                items.append((InlineCode(claim.name), ": not known whether it can fail"))
-        if items:
-            yield Items([ListItem(item) for item in items])
+                lines.append((InlineCode(claim.name), ": not known whether it can fail"))
+        if safe or lines:
+            yield Heading("Failures", 3)
+        if safe:
+            yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
+        yield from list_lines(lines)
 
-    def _list_bounds(self) -> Iterator[Block]:
-        """Yield a table of the numeric outputs with their lowest and highest values."""
-        if self.claims.bounds:
-            yield Heading("Numbers", 3)
-            rows = [
-                (InlineCode(b.name), _format_end(b.low, "at least"), _format_end(b.high, "at most"))
-                for b in self.claims.bounds
-            ]
-            yield Table(("output", "lowest", "highest"), rows)
-            yield sentence(
-                "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
-                "there is none."
-            )
-
-    def _describe_property(self, claim: PropertyClaim) -> tuple[str, ...]:
+    def _describe_property(self, claim: PropertyClaim) -> str:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""
         if claim.witness is None:
-            words = "proved" if claim.status == "proved" else "not known"
-            return (InlineCode(claim.text), f": {words}")
+            return ": proved" if claim.status == "proved" else ": not known"
         _, step, _, cause = claim.text.split(maxsplit=3)
-        before, after = (format_plain(value) for value in (claim.before, claim.after))
-        restaurant = describe_witness(self.program, claim.witness)
         change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
             change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
-        return (
-            InlineCode(claim.text),
-            f": refuted. {step} goes from {before} to {after} if a restaurant with {restaurant} {change}",
-        )
+        moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
+        return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
 
 
 def _format_end(end: EndClaim, words: str) -> str:
@@ -218,9 +179,9 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
-    declared = [Property(claim.direction, claim.step, claim.variable) for claim in loaded.program.properties]
+    declared = map(read_property, loaded.program.properties)
     claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = SeedStudy(loaded, parameters, effort=effort, is_quick=quick, is_wide=wide, any_parameters=any_parameters)
+    study = SeedStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:
             study.count_kind(study.lowering.lower_condition(claim.kind))

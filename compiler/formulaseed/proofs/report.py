@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -31,12 +31,8 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
     labels = {(SymbolKind.EXTRACTION.value, field.name): label_of(field) for field in program.fields}
     kinds: Counter[str] = Counter()
     for row in witness.rows:
-        parts = [
-            f"{labels.get((section, name), name)}: {format_plain(value)}"
-            for section in ("extraction", "meta")
-            for name, value in row[section].items()
-        ]
-        kinds[", ".join(parts)] += 1
+        fields = [(section, name, value) for section in ("extraction", "meta") for name, value in row[section].items()]
+        kinds[", ".join(f"{labels.get(known[:2], known[1])}: {format_plain(known[2])}" for known in fields)] += 1
     size = len(witness.rows)
     listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
     if len(kinds) > _MAX_KINDS:
@@ -47,8 +43,8 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
     elif any(kinds):
         words += f" ({'each with ' if size > 1 else ''}{next(iter(kinds))})"
     values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
-    fields = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
-    return f"{words}, and {fields}" if fields else words
+    shared = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
+    return f"{words}, and {shared}" if shared else words
 
 
 def describe_scope(domain: Domain) -> Iterator[Block]:
@@ -56,11 +52,9 @@ def describe_scope(domain: Domain) -> Iterator[Block]:
     parts: list[str] = []
     for name, words in list_ranges(domain).items():
         parts += [InlineCode(name), f": {words}; "]
+    ending = "any number of reviews, and any value of all other fields." if parts else "any values."
     yield Heading("Scope", 3)
-    yield Paragraph(
-        (_SCOPE, *parts, "any number of reviews, and any value of all other fields." if parts else "any values."),
-        "note",
-    )
+    yield Paragraph((_SCOPE, *parts, ending), "note")
 
 
 def list_ranges(domain: Domain) -> dict[str, str]:
@@ -77,37 +71,38 @@ def describe_cells(has_cells: bool) -> Iterator[Block]:
         )
 
 
+def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:
+    """Yield the lines, each of several parts, as a list; nothing without lines."""
+    items = [ListItem(line) for line in lines]
+    if items:
+        yield Items(items)
+
+
 # --- two seeds
 
 
 def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Program]) -> Iterator[Block]:
     """Yield what is proved of the difference of two seeds."""
     yield Heading("For all restaurants", 3)
-    yield from _list_equal(proof.relations)
-    if proof.regions is not None:
-        for region in proof.regions:
-            yield sentence(*_describe_region(region))
-    if proof.moves:
-        yield Items(list(_list_moves(proof.moves, programs[1])))
-    if proof.is_verdict_equal and proof.verdict is not None:
-        yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    differing = [
-        relation
-        for relation in proof.relations
-        if relation.status in ("differs", "unknown") and relation.name != proof.verdict
-    ]
-    if differing:
-        yield Items([ListItem(_describe_relation(relation, programs[1])) for relation in differing])
-    yield from describe_cells(proof.has_cells)
-    yield from describe_scope(proof.domain)
-
-
-def _list_equal(relations: Sequence[StepRelation]) -> Iterator[Block]:
-    """Yield the outputs that are equal for all restaurants: exactly, since both seeds say the same, or as proved."""
     for status, words in (("same", "exactly, since both seeds say the same"), ("equal", "as proved")):
-        names = [relation.name for relation in relations if relation.status == status]
+        names = [relation.name for relation in proof.relations if relation.status == status]
         if names:
             yield sentence(f"Equal for all restaurants, {words}: ", *join_names(names), ".")
+    for region in proof.regions or ():
+        yield sentence(*_describe_region(region))
+    moves = [_describe_move(move, programs[1]) for move in proof.moves if move.status != "impossible"]
+    impossible = [move.title for move in proof.moves if move.status == "impossible"]
+    yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
+    if proof.is_verdict_equal and proof.verdict is not None:
+        yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
+    unsettled = (relation for relation in proof.relations if relation.name != proof.verdict)
+    yield from list_lines(
+        (InlineCode(relation.name), _describe_relation(relation, programs[1]))
+        for relation in unsettled
+        if relation.status in ("differs", "unknown")
+    )
+    yield from describe_cells(proof.has_cells)
+    yield from describe_scope(proof.domain)
 
 
 def _describe_region(region: Region) -> tuple[str, ...]:
@@ -131,43 +126,27 @@ def format_interval(name: str, interval: Interval) -> str:
 
 def format_constant(value: Constant) -> str:
     """Return an exact value as people read it."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return format_plain(value)
-    return format_number(value)
+    return format_number(value) if isinstance(value, Fraction) else format_plain(value)
 
 
-def _list_moves(moves: Sequence[Move], program: nodes.Program) -> Iterator[ListItem]:
-    """Yield an item for each move that is possible or unknown, then one for all that are impossible."""
-    yield from (_describe_move(move, program) for move in moves if move.status != "impossible")
-    impossible = [
-        f"{format_plain(move.old)} to {format_plain(move.new)}" for move in moves if move.status == "impossible"
-    ]
-    if impossible:
-        yield ListItem(("impossible, as proved: ", *join_names(impossible)))
-
-
-def _describe_move(move: Move, program: nodes.Program) -> ListItem:
-    """Return a move as an item: possible with a restaurant, impossible or unknown."""
+def _describe_move(move: Move, program: nodes.Program) -> tuple[str, ...]:
+    """Return a move as parts of a line: possible with a restaurant, or unknown."""
+    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness else ""
     if FAILED in (move.old, move.new):
         who = "the old seed" if move.old == FAILED else "the new seed"
-        line: tuple[str, ...] = (f"{who} fails for a restaurant that the other one evaluates: ",)
-    else:
-        line = (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), ": ")
-    detail = f", for a restaurant with {describe_witness(program, move.witness[1])}" if move.witness else ""
-    return ListItem((*line, move.status + detail))
+        return (f"{who} fails for a restaurant that the other one evaluates: {move.status}{detail}",)
+    return (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), f": {move.status}{detail}")
 
 
-def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
+def _describe_relation(relation: StepRelation, program: nodes.Program) -> str:
     """Return what is known of an output that is not proved equal."""
     order = f"; the new value is {relation.order}, as proved" if relation.order else ""
     if not relation.witness:
-        return (InlineCode(relation.name), f": not known whether it is equal for all restaurants{order}")
-    old, new = (
-        format_plain(witness.outcome.values[name])
-        for witness, name in zip(relation.witness, (relation.old_name, relation.name), strict=True)
-    )
+        return f": not known whether it is equal for all restaurants{order}"
+    sides = zip(relation.witness, (relation.old_name, relation.name), strict=True)
+    old, new = (format_plain(witness.outcome.values[name]) for witness, name in sides)
     restaurant = describe_witness(program, relation.witness[1])
-    return (InlineCode(relation.name), f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}")
+    return f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"
 
 
 def difference_json(proof: SeedProof) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Trials:
         self.runners = runners
         self._random = random.Random(0)
         self._fields = list(domain.rows())
+        self._shared_fields = list(domain.shared())
         self._rows = [sorted(builder.list_samples(known), key=_rate_simplicity) for known in domain.rows()]
         self._shared = [sorted(builder.list_samples(known), key=_rate_simplicity) for known in domain.shared()]
         self._outcomes: dict[int, Outcomes] = {}
@@ -84,7 +85,8 @@ class Trials:
         choice = self._random.randrange(6 if self._shared else 5)
         if choice == 5:
             place = self._random.randrange(len(self._shared))
-            return replace(candidate, shared=_put(candidate.shared, place, self._random.choice(self._shared[place])))
+            value = self._change_value(self._shared_fields[place], candidate.shared[place], self._shared[place])
+            return replace(candidate, shared=_put(candidate.shared, place, value))
         if not rows or choice == 0:
             rows += [self.draw_row()] * self._random.choice(_REPEATS)
         elif choice == 1:
@@ -104,6 +106,8 @@ class Trials:
             moved = value + self._random.choice((-1, 1, 2, -2) if known.per_unit == 1 else (-1, 1, 0.5, -0.25))
             if known.low <= moved <= known.high:
                 return moved
+        if isinstance(value, str) and known.is_text and known.symbol.name != "date":
+            return f"{value}, {self._random.choice(values)}"
         return self._random.choice(values)
 
     # --- goals

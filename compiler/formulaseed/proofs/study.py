@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from functools import reduce
+from typing import Any, Literal, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.language.types import Value
@@ -14,36 +15,45 @@ from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.prover import Goal, Prover
 from formulaseed.proofs.runner import Candidate, Runner, Witness
 from formulaseed.proofs.search import Measure, Test, Trials
-from formulaseed.proofs.world import Domain
+from formulaseed.proofs.world import join_domains, read_domain
 
 Answer = Literal["possible", "impossible", "unknown"]
 
 
+class Options(NamedTuple):
+    """The options of a study: `prove` describes them."""
+
+    effort: int = 1
+    is_quick: bool = False
+    is_wide: bool = False
+    any_parameters: bool = False
+
+
 class Study:
-    """Seeds under study, each with its own domain and parameters. With `is_quick`, nothing is asked of the solver."""
+    """Seeds under study over the restaurants that all accept, each with its own parameters.
+
+    Raises `DataError` if no restaurant fits all seeds.
+    """
 
     def __init__(
-        self,
-        seeds: Sequence[FormulaSeed],
-        domain: Domain,
-        own_domains: Sequence[Domain],
-        parameters: Sequence[Mapping[str, Value] | None],
-        *,
-        effort: int = 1,
-        is_quick: bool = False,
+        self, seeds: Sequence[FormulaSeed], parameters: Sequence[Mapping[str, Value] | None], options: Options
     ) -> None:
-        self.domain = domain
-        self.is_quick = is_quick
-        self.pool = Pool(domain)
+        _, self.is_quick, is_wide, any_parameters = options
+        settings = [{} if any_parameters else values or {} for values in parameters]
+        domains = [
+            read_domain(seed.program, values, is_wide=is_wide, any_parameters=any_parameters)
+            for seed, values in zip(seeds, settings, strict=True)
+        ]
+        self.domain = reduce(join_domains, domains)
+        self.pool = Pool(self.domain)
         self.lowerings: list[Lowering] = []
-        for seed, own in zip(seeds, own_domains, strict=True):
-            lowering = Lowering(self.pool, seed.program, replace(domain, parameters=own.parameters))
-            lowering.lower_all()
-            self.lowerings.append(lowering)
-        self.prover = Prover(self.pool, effort)
-        settings = zip(seeds, own_domains, parameters, strict=True)
-        runners = [Runner(seed, domain, own, values or {}) for seed, own, values in settings]
-        self.trials = Trials(self.prover.create_builder(points=True), runners)
+        runners: list[Runner] = []
+        for seed, own, values in zip(seeds, domains, settings, strict=True):
+            self.lowerings.append(Lowering(self.pool, seed.program, replace(self.domain, parameters=own.parameters)))
+            self.lowerings[-1].lower_all()
+            runners.append(Runner(seed, self.domain, own, values))
+        self.prover = Prover(self.pool, options.effort)
+        self.trials = Trials(self.prover.create_builder(), runners)
 
     def is_impossible(self, goal: Goal, roots: Sequence[Node], **options: Any) -> bool:
         """Return True if it is proved that a goal holds for no restaurant, as `Prover.is_impossible` does."""
@@ -66,7 +76,5 @@ class Study:
         start = self.trials.find(holds) or self.trials.climb_to(measure)
         if start is None and self.is_impossible(goal, roots):
             return "impossible", ()
-        if start is None and not self.is_quick:
-            start = self.prover.propose(goal, roots)
         witnesses = self.show(start, holds)
         return "possible" if witnesses else "unknown", witnesses

@@ -23,8 +23,7 @@ from formulaseed.proofs.lowering import Lowering, may_fail
 from formulaseed.proofs.nodes import ANY, Interval, Node, Segment, to_constant, walk
 from formulaseed.proofs.prover import at_most
 from formulaseed.proofs.runner import Candidate
-from formulaseed.proofs.study import Study
-from formulaseed.proofs.world import join_domains, read_domain
+from formulaseed.proofs.study import Options, Study
 
 _TOLERANCE = 1e-9
 
@@ -36,15 +35,9 @@ class Comparison(Study):
         self,
         seeds: tuple[FormulaSeed, FormulaSeed],
         old_names: Mapping[str, str],
-        parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None] = (None, None),
-        *,
-        effort: int = 1,
-        is_wide: bool = False,
+        parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None],
     ) -> None:
-        """Lower both seeds, and evaluate random restaurants. Raises `DataError` if no restaurant fits both seeds."""
-        settings = zip(seeds, parameters, strict=True)
-        domains = [read_domain(seed.program, values, is_wide=is_wide) for seed, values in settings]
-        super().__init__(seeds, join_domains(*domains), domains, parameters, effort=effort)
+        super().__init__(seeds, parameters, Options())
         self.old_names = old_names
         self.old, first = self.lowerings  # both are lowered, so that the cells know the aggregates of both seeds
         self.new = Lowering(self.pool, first.program, first.domain)
@@ -223,24 +216,12 @@ class Comparison(Study):
             if interval.is_empty or interval.meet_or_none(known) is None:
                 continue
             value = self.pool.segment(Segment(symbol, interval), driver.base)
-            results = [self._rebuild(node, driver, value) for node in (old, new)]
+            results = [self.pool.substitute(node, {driver: value}, {}) for node in (old, new)]
             if results[0] is results[1]:
                 yield None
             else:
                 is_known = all(node.is_constant for node in results)
                 yield Region(name, interval, (results[0].value, results[1].value) if is_known else None)
-
-    def _rebuild(self, node: Node, driver: Node, value: Node) -> Node:
-        """Return a node with a value in place of the driver; other steps stay as they are."""
-        if node is driver:
-            return value
-        if not node.args or node.op == "aggregate":
-            return node
-        args = tuple(
-            arg if arg in self.pool.anchors and arg is not driver else self._rebuild(arg, driver, value)
-            for arg in node.args
-        )
-        return self.pool.build(node.op, args, node.value, node.base)
 
 
 def _merge(parts: Sequence[Region | None]) -> Iterator[Region]:

@@ -9,13 +9,13 @@ from fractions import Fraction
 from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
-from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Base, Type, Value
+from formulaseed.language.typed import Symbol, SymbolKind, symbols_in
+from formulaseed.language.types import Base, Value
 from formulaseed.proofs.nodes import Constant, to_constant, to_fraction
 from formulaseed.seed.standard_fields import CONTEXT, META
 
 _HALVES = 2
-_Ends = tuple[int | float | None, int | float | None]
+_Field = nodes.ExtractionField | nodes.InputField | nodes.Parameter
 _COUNT = (0, limits.INTEGER_MAX)
 _YELP_RANGES: dict[str, tuple[int, int]] = {
     "meta.stars": (1, 5), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030),
@@ -43,6 +43,16 @@ class FieldDomain:
     nullable: bool = False
 
     @property
+    def is_numeric(self) -> bool:
+        """True for whole and other numbers."""
+        return self.base in (Base.INTEGER, Base.NUMBER)
+
+    @property
+    def is_text(self) -> bool:
+        """True if any string is a value."""
+        return self.base is Base.STRING and not self.values
+
+    @property
     def exact_base(self) -> Base:
         """The base of the values as nodes have it: INTEGER if all are whole numbers."""
         return Base.INTEGER if self.per_unit == 1 else self.base
@@ -56,13 +66,10 @@ class FieldDomain:
 
     def describe(self) -> str:
         """Return the values in words, such as "whole numbers from 1 to 5"."""
+        words = f"one of {len(self.values)} values" if self.values else "any string"
         if self.base is Base.BOOLEAN:
             words = "true or false"
-        elif self.values:
-            words = f"one of {len(self.values)} values"
-        elif self.base is Base.STRING:
-            words = "any string"
-        else:
+        elif self.is_numeric:
             words = self._describe_numbers()
         return f"{words}, or null" if self.nullable else words
 
@@ -70,13 +77,11 @@ class FieldDomain:
         """Return the kind and the range of the numbers in words; bounds as wide as the module accepts are left out."""
         kind = {1: "whole numbers", _HALVES: "halves"}.get(self.per_unit or 0, "numbers")
         widest = to_fraction(limits.INTEGER_MAX if self.base is Base.INTEGER else limits.INPUT_MAX)
-        has_low = self.low > -widest
-        has_high = self.high < min(widest, Fraction(limits.INTEGER_MAX))
-        if has_low and has_high:
-            return f"{kind} from {format_number(self.low)} to {format_number(self.high)}"
-        if has_low:
-            return f"{kind} of {format_number(self.low)} or more"
-        return f"{kind} of {format_number(self.high)} or less" if has_high else f"any {kind[:-1]}"
+        low = format_number(self.low) if self.low > -widest else ""
+        high = format_number(self.high) if self.high < min(widest, Fraction(limits.INTEGER_MAX)) else ""
+        if low and high:
+            return f"{kind} from {low} to {high}"
+        return f"{kind} of {low} or more" if low else f"{kind} of {high} or less" if high else f"any {kind[:-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,6 @@ class Domain:
 
     fields: dict[Symbol, FieldDomain]
     parameters: dict[str, Constant]
-    is_wide: bool
 
     def rows(self) -> Iterator[FieldDomain]:
         """Yield the fields of reviews."""
@@ -108,30 +112,28 @@ def read_domain(
     Numbers that Yelp records have Yelp's ranges, other fields the range that the module accepts; with `is_wide` all fields have
     that. Parameters have their values in `parameters` or their defaults, or with `any_parameters` all values within their bounds.
     """
-    used = program.used()
-    fields: dict[Symbol, FieldDomain] = {}
-    for kind, declared in (
-        (SymbolKind.EXTRACTION, program.fields),
-        (SymbolKind.META, program.meta),
-        (SymbolKind.CONTEXT, program.context),
-    ):
-        for field in declared:
-            symbol = Symbol(kind, field.name)
-            if symbol in used:
-                standard = META if kind is SymbolKind.META else CONTEXT
-                is_standard = kind is not SymbolKind.EXTRACTION and standard.get(field.name) == field.ty
-                bounds: _Ends = (None, None)
-                if isinstance(field, nodes.ExtractionField):
-                    bounds = (field.minimum, field.maximum)
-                fields[symbol] = _read_field(symbol, field.ty, bounds, is_yelp=is_standard and not is_wide)
-    values: dict[str, Constant] = {}
-    for parameter in program.parameters:
-        symbol = Symbol(SymbolKind.PARAMETER, parameter.name)
-        if any_parameters and symbol in used:
-            fields[symbol] = _read_field(symbol, parameter.ty, (parameter.minimum, parameter.maximum), is_yelp=False)
-        else:
-            values[parameter.name] = to_constant((parameters or {}).get(parameter.name, parameter.default))
-    return Domain(fields, values, is_wide)
+    reviews = [claim.review for claim in program.properties if claim.review is not None]
+    used = program.used().union(*map(symbols_in, reviews))
+    declared: dict[Symbol, _Field] = {
+        Symbol(kind, field.name): field
+        for kind, section in (
+            (SymbolKind.EXTRACTION, program.fields),
+            (SymbolKind.META, program.meta),
+            (SymbolKind.CONTEXT, program.context),
+            (SymbolKind.PARAMETER, program.parameters if any_parameters else ()),
+        )
+        for field in section
+    }
+    standard = {} if is_wide else {SymbolKind.META: META, SymbolKind.CONTEXT: CONTEXT}
+    fields = {
+        symbol: _read_field(symbol, field, is_yelp=standard.get(symbol.kind, {}).get(symbol.name) == field.ty)
+        for symbol, field in declared.items()
+        if symbol in used
+    }
+    values = {
+        known.name: to_constant((parameters or {}).get(known.name, known.default)) for known in program.parameters
+    }
+    return Domain(fields, values)
 
 
 def join_domains(old: Domain, new: Domain) -> Domain:
@@ -142,7 +144,7 @@ def join_domains(old: Domain, new: Domain) -> Domain:
     fields = dict(old.fields)
     for symbol, field in new.fields.items():
         fields[symbol] = _intersect(fields[symbol], field) if symbol in fields else field
-    return Domain(fields, new.parameters, new.is_wide)
+    return Domain(fields, new.parameters)
 
 
 def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
@@ -159,23 +161,21 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
     return replace(whole, values=values, low=low, high=high, nullable=old.nullable and new.nullable)
 
 
-def _read_field(symbol: Symbol, ty: Type, bounds: _Ends, *, is_yelp: bool) -> FieldDomain:
-    """Return the domain of a field with this type and these declared bounds; with `is_yelp` that of Yelp's data."""
-    if ty.base is Base.BOOLEAN:
-        return FieldDomain(symbol, ty.base, (False, True), nullable=ty.nullable)
+def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
+    """Return the domain of a field, within its declared bounds; with `is_yelp` that of Yelp's data."""
+    ty = field.ty
     if not ty.is_numeric:
-        return FieldDomain(symbol, ty.base, ty.values or (), nullable=ty.nullable)
+        values = (False, True) if ty.base is Base.BOOLEAN else ty.values or ()
+        return FieldDomain(symbol, ty.base, values, nullable=ty.nullable)
     widest = to_fraction(limits.INTEGER_MAX if ty.base is Base.INTEGER else limits.INPUT_MAX)
     low, high = -widest, widest
     per_unit = 1 if ty.base is Base.INTEGER else None
     if is_yelp and str(symbol) in _YELP_RANGES:
         low, high = map(Fraction, _YELP_RANGES[str(symbol)])
         per_unit = _STEPS.get(str(symbol), per_unit)
-    minimum, maximum = bounds
-    if minimum is not None:
-        low = max(low, to_fraction(minimum))
-    if maximum is not None:
-        high = min(high, to_fraction(maximum))
+    if not isinstance(field, nodes.InputField):
+        low = low if field.minimum is None else max(low, to_fraction(field.minimum))
+        high = high if field.maximum is None else min(high, to_fraction(field.maximum))
     return FieldDomain(symbol, ty.base, (), low, high, per_unit, ty.nullable)
 
 

@@ -13,7 +13,7 @@ from formulaseed.seed import standard_fields
 from formulaseed.seed.operations import COMMON_STEP_KEYS, OPERATIONS, Key, OperationSpec, list_step_keys
 from formulaseed.seed.read import sections
 from formulaseed.seed.read.conditions import OPERATORS
-from formulaseed.seed.read.properties import DIRECTIONS, PROPERTY_KEYS
+from formulaseed.seed.read.properties import CAUSES, PROPERTY_KEYS, REFUTED_BY
 from formulaseed.seed.read.shape import NAME
 from formulaseed.seed.read.steps import ADVERSE, ELSE_KEYS, MATCH_MODES, RULE_KEYS, WORD_KEYS
 from formulaseed.seed.schema_parts import (
@@ -125,7 +125,7 @@ def _build_sections() -> dict[str, JsonSchema]:
         "compute": add_description("The steps, each after those that it uses.", steps),
         "output": add_description("The names of the steps to return.", output),
         "properties": add_description(
-            "Claims that generated tests check: the one step does not fall, or rise, as the other grows.",
+            "Claims that tests and proofs check: a step does not fall, or rise, as another one grows or with one more review.",
             build_list(_build_property(), limits.PROPERTIES),
             [{"increasing": "SCORE", "in": "N_SEVERE"}],
         ),
@@ -135,14 +135,14 @@ def _build_sections() -> dict[str, JsonSchema]:
 
 
 def _build_property() -> JsonSchema:
-    """Return the schema of a claim such as `{"increasing": …, "in": …}`, which has exactly one direction."""
+    """Return the schema of a claim such as `{"increasing": …, "in": …}`, which has exactly one direction with its cause."""
     properties = {
-        "increasing": add_description("The step that does not fall.", _A_NAME),
-        "decreasing": add_description("The step that does not rise.", _A_NAME),
+        **{way: add_description(f"The step that does not {move}.", _A_NAME) for way, move in REFUTED_BY.items()},
         "in": add_description("The step whose value grows.", _A_NAME),
+        "review": add_description("The conditions that an added review meets.", build_ref("conditions")),
     }
-    either = [{"required": [direction]} for direction in DIRECTIONS]
-    return {"title": "Property", **build_object(PROPERTY_KEYS, properties, ("in",)), "oneOf": either}
+    pairs = [{"required": [*pair]} for pair in CAUSES.items()]
+    return {"title": "Property", **build_object(PROPERTY_KEYS, properties, ()), "anyOf": pairs, "maxProperties": 2}
 
 
 def _build_extract() -> dict[str, JsonSchema]:

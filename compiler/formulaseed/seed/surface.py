@@ -159,11 +159,16 @@ class Step:
 
 @tree_node
 class Property:
-    """A claim of the seed: the step `step` is `increasing` or `decreasing` (the direction) in another step, `variable`."""
+    """A claim of the seed: how the step `step` moves (the direction) as another step, `variable`, grows, or with one more review.
 
+    `variable` is None if a review is added; `review` is then the condition that it meets, None if that is any review.
+    """
+
+    span: Span
     direction: str
     step: Named
-    variable: Named
+    variable: Named | None
+    review: ast.Expr | None = None
 
 
 @tree_node

@@ -19,6 +19,7 @@ from formulaseed.documents import FormulaSeed, SeedLike
 from formulaseed.errors import EvaluationError
 from formulaseed.ir import nodes
 from formulaseed.ir.interpret import interpret, prepare_evaluation
+from formulaseed.ir.reviews import meets_condition
 from formulaseed.language import typed
 from formulaseed.language.types import Base, Value
 from formulaseed.runtime.evaluator import Evaluator
@@ -107,6 +108,21 @@ def raise_step(seed: SeedLike | FormulaSeed, restaurant: Restaurant, name: str, 
         if step.ty.base is Base.INTEGER:
             raised = int(raised)
         return Perturbation(before, interpret(program, *restaurant, fixed={name: raised}))
+    except EvaluationError:
+        return Perturbation({}, {})
+
+
+def add_review(seed: FormulaSeed, restaurant: Restaurant, row: Mapping[str, Any], review: typed.Expr) -> Perturbation:
+    """Evaluate a restaurant twice: as it is, and with the review `row` before its own.
+
+    The result is empty if an evaluation fails, or the review does not meet the condition `review`.
+    """
+    program = seed.program
+    if not meets_condition(program, row, restaurant.context, restaurant.parameters, review):
+        return Perturbation({}, {})
+    more = restaurant._replace(rows=[{**row, "review_id": "one more"}, *restaurant.rows])
+    try:
+        return Perturbation(interpret(program, *restaurant), interpret(program, *more))
     except EvaluationError:
         return Perturbation({}, {})
 
@@ -310,20 +326,34 @@ def _may_round(aggregate: typed.Aggregate) -> bool:
 
 
 def _test_claim(seed: FormulaSeed, claim: nodes.Property) -> None:
-    """Raise `Failed` if the claim's step moves the wrong way when the claim's variable grows.
+    """Raise `Failed` if the claim's step moves the wrong way when the claim's variable grows, or a review is added.
 
-    For an increasing claim that is a fall, for a decreasing one a rise, by more than rounding explains.
+    By more than rounding explains, the step must not fall if the claim is `increasing` or `never_lowers`, else not rise.
     """
-    is_increasing = claim.direction == "increasing"
-    moved = "falls" if is_increasing else "rises"
+    moved = "falls" if claim.sign > 0 else "rises"
 
-    @for_examples(restaurants(seed), growth(seed, claim.variable))
-    def run(restaurant: Restaurant, more: float) -> None:
-        """Raise `Failed` if the claim is wrong for a restaurant whose variable grows by `more`."""
-        change = raise_step(seed, restaurant, claim.variable, more)
-        if change.falls(claim.step) if is_increasing else change.rises(claim.step):
+    def check(change: Perturbation, cause: str, restaurant: Restaurant, **more: object) -> None:
+        """Raise `Failed` if a change of a restaurant moves the step the wrong way."""
+        if change.falls(claim.step) if claim.sign > 0 else change.rises(claim.step):
             names = _find_differences(change.before, change.after)
             values = {"before": _select(change.before, names), "after": _select(change.after, names)}
-            raise _build_failure(f"{claim.step} {moved} when {claim.variable} grows by {more}", restaurant, **values)
+            raise _build_failure(f"{claim.step} {moved} when {cause}", restaurant, **more, **values)
+
+    if claim.review is not None:
+        review = claim.review
+
+        @for_examples(restaurants(seed), restaurants(seed))
+        def run(restaurant: Restaurant, other: Restaurant) -> None:
+            """Raise `Failed` if the claim is wrong for a restaurant that gets one of another one's reviews."""
+            for row in other.rows:
+                check(add_review(seed, restaurant, row, review), "a review is added", restaurant, review=row)
+
+    else:
+
+        @for_examples(restaurants(seed), growth(seed, claim.variable))
+        def run(restaurant: Restaurant, more: float) -> None:
+            """Raise `Failed` if the claim is wrong for a restaurant whose variable grows by `more`."""
+            change = raise_step(seed, restaurant, claim.variable, more)
+            check(change, f"{claim.variable} grows by {more}", restaurant)
 
     run()

@@ -17,7 +17,7 @@ from formulaseed.language import intervals, typed
 from formulaseed.language.check.narrowing import Narrowing
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Type
+from formulaseed.language.types import BOOLEAN, Base, Info, Type
 from formulaseed.seed import standard_fields, surface
 from formulaseed.seed.check.scope import SeedScope
 from formulaseed.seed.check.steps import NARROWING_SIZE, StepChecker
@@ -218,16 +218,34 @@ class _ProgramChecker:
         properties = []
         uses = program.uses() if self.program.properties else {}
         for claim in self.program.properties:
-            steps = [self._find_step(name) for name in (claim.step, claim.variable)]
-            for name, step in zip((claim.step, claim.variable), steps, strict=True):
+            names = [name for name in (claim.step, claim.variable) if name is not None]
+            steps = [self._find_step(name) for name in names]
+            for name, step in zip(names, steps, strict=True):
                 if step is not None and not step.ty.is_numeric:
                     self.problems.report(catalogue.without_order(name.span, name.text, step.ty.noun))
+            review = self._check_review(claim)
             if None in steps or self.scope.broken:  # a step that has errors may depend on anything
+                continue
+            if claim.variable is None:
+                if review is not None:
+                    properties.append(nodes.Property(claim.direction, claim.step.text, "", review))
                 continue
             if claim.variable.text not in _find_all_uses(uses, claim.step.text):
                 self.problems.report(catalogue.independent(claim.variable.span, claim.step.text, claim.variable.text))
             properties.append(nodes.Property(claim.direction, claim.step.text, claim.variable.text))
         return replace(program, properties=tuple(properties))
+
+    def _check_review(self, claim: surface.Property) -> Expr | None:
+        """Return the condition on the review that a property adds; None if it adds none, or with the problem reported."""
+        if claim.variable is not None:
+            return None
+        if claim.review is None:
+            return typed.Literal(True, Info(BOOLEAN, claim.span))
+        name = surface.Named(claim.span, "a review")
+        self.scope.current = name.text
+        step = self.steps.check(surface.Step(name, claim.span, surface.Filter(claim.review), is_filter=True))
+        self.steps.report_constants()
+        return step.operation.condition if step and isinstance(step.operation, nodes.Filter) else None
 
     def _build_program(self, steps: tuple[nodes.Step, ...]) -> nodes.Program:
         """Return the typed program of the checked `steps`, without properties.

@@ -142,6 +142,7 @@ class Sections(ABC):
             **_map_types("context", standard_fields.CONTEXT, context),
             **_map_types("param", {}, parameters),
         }
+        lowered = self.read_steps(items, types)
         return replace(
             program,
             version=self.read_version(),
@@ -150,11 +151,11 @@ class Sections(ABC):
             parameters=parameters,
             declared_at=self.declared_at,
             review_handling=self.read_review_handling(),
-            steps=self.read_steps(items, types),
+            steps=lowered,
             steps_key=steps_key,
             nameless=tuple(self.nameless),
             output=output,
-            properties=read_properties(shape.get(document, "properties"), shape),
+            properties=read_properties(shape.get(document, "properties"), lowered, types, shape),
             suppressions=tuple(self.suppressions),
             incomplete=frozenset(self.incomplete),
             span=document.span,

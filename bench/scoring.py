@@ -98,6 +98,7 @@ def make(folder: Path, restaurants: int, rows: int, kind: str = "sorted") -> Pat
     enums = ", ".join(f"{text} AS {name}" for name, text in ENUMS.items())
     kinds = ", ".join(f"{KINDS}[1 + (hash(business_id, {at}) % 11)::INTEGER]" for at in range(3))
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")  # it would be in the report
         keys = f"SELECT md5(i::VARCHAR)[:22] AS business_id, 0 AS position FROM range({restaurants}) t(i)"
         connection.execute(f"CREATE TABLE keys AS {keys}")
         drawn = (

@@ -128,10 +128,7 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
     or is the condition of an `if`.
     """
     if not place.is_formula:
-        codes = _find_codes(place, candidates, ["{}"])
-        return {
-            name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)
-        }
+        return _find_accepted_names(place, candidates)
     if not blank_comments(f"{place.before}x").endswith("x"):
         return set()  # the word is in a comment
     # a name that is compared with itself has the right type: every error is one of its place
@@ -146,6 +143,12 @@ def find_accepted(place: Place, candidates: Mapping[str, str]) -> set[str]:
     if not well_typed or _OPERAND_OF_LOGIC.search(place.before):
         return meaningful
     return well_typed
+
+
+def _find_accepted_names(place: Place, candidates: Mapping[str, str]) -> set[str]:
+    """Return the candidates that the checker accepts as the whole name or key at a place."""
+    codes = _find_codes(place, candidates, ["{}"])
+    return {name for name, own in codes.items() if not _is_misplaced(own) and (place.is_key or _MISTYPED not in own)}
 
 
 def _is_misplaced(codes: Iterable[str]) -> bool:

@@ -28,11 +28,7 @@ _SCOPE = (
 
 def describe_witness(program: nodes.Program, witness: Witness) -> str:
     """Return the inputs of a restaurant in words: its reviews, equal ones together, its fields and parameters."""
-    labels = {(SymbolKind.EXTRACTION.value, field.name): label_of(field) for field in program.fields}
-    kinds: Counter[str] = Counter()
-    for row in witness.rows:
-        fields = [(section, name, value) for section in ("extraction", "meta") for name, value in row[section].items()]
-        kinds[", ".join(f"{labels.get(known[:2], known[1])}: {format_plain(known[2])}" for known in fields)] += 1
+    kinds = _count_kinds(program, witness)
     size = len(witness.rows)
     listed = [f"{count} with {text}" for text, count in kinds.most_common(_MAX_KINDS)]
     if len(kinds) > _MAX_KINDS:
@@ -45,6 +41,16 @@ def describe_witness(program: nodes.Program, witness: Witness) -> str:
     values = {**witness.context, **{f"param.{name}": value for name, value in witness.parameters.items()}}
     shared = ", ".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in values.items())
     return f"{words}, and {shared}" if shared else words
+
+
+def _count_kinds(program: nodes.Program, witness: Witness) -> Counter[str]:
+    """Return how many reviews of a witness there are of each kind, which is its fields in words."""
+    labels = {(SymbolKind.EXTRACTION.value, field.name): label_of(field) for field in program.fields}
+    kinds: Counter[str] = Counter()
+    for row in witness.rows:
+        fields = [(section, name, value) for section in ("extraction", "meta") for name, value in row[section].items()]
+        kinds[", ".join(f"{labels.get(known[:2], known[1])}: {format_plain(known[2])}" for known in fields)] += 1
+    return kinds
 
 
 def describe_scope(domain: Domain) -> Iterator[Block]:

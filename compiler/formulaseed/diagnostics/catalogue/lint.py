@@ -276,3 +276,13 @@ def entry_is_default(span: Span, key: str, value: str, is_exact: bool) -> Diagno
         message = f"`{key}` gives {value}, which is the default: the entry changes nothing"
         help = "remove the entry, or change its value"
     return diagnostic("FS619", span, message, help, subject=f"`{key}`")
+
+
+def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
+    """Return FS607: a rule of a `case` never applies. `lost` is the value that no other rule gives; empty if one does."""
+    noun = "`else`" if is_else else "rule"
+    help = "change the condition, or remove the rule"
+    if is_else:
+        help = "check the conditions before it; if they are right, put `else` in place of the last of them"
+    effect = f", so that {lost} is never given" if lost else ""
+    return diagnostic("FS607", span, f"this {noun} is unreachable{effect}: {reason}", help)

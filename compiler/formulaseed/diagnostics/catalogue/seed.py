@@ -391,13 +391,3 @@ def key_never_found(span: Span, source: str, key: str, values: Sequence[str], is
     if is_constant:
         return diagnostic("FS603", span, f"this is never found: {message}", "remove the key, or look up what varies")
     return diagnostic("FS302", span, message, did_you_mean(key, values, noun="values"))
-
-
-def unreachable_rule(span: Span, is_else: bool, lost: str, reason: str) -> Diagnostic:
-    """Return FS607: a rule of a `case` never applies. `lost` is the value that no other rule gives; empty if one does."""
-    noun = "`else`" if is_else else "rule"
-    help = "change the condition, or remove the rule"
-    if is_else:
-        help = "check the conditions before it; if they are right, put `else` in place of the last of them"
-    effect = f", so that {lost} is never given" if lost else ""
-    return diagnostic("FS607", span, f"this {noun} is unreachable{effect}: {reason}", help)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from formulaseed import limits
+from formulaseed.diagnostics.catalogue import lint as lint_catalogue
 from formulaseed.diagnostics.catalogue import seed as catalogue
 from formulaseed.diagnostics.model import Problems
 from formulaseed.ir import nodes
@@ -319,7 +320,7 @@ class RuleReachability:
         for number, (span, value, never) in enumerate(rules):
             if never:
                 lost = "" if value in verdicts else value_text(value)
-                self.problems.report(catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
+                self.problems.report(lint_catalogue.unreachable_rule(span, number == len(self.rules), lost, never))
 
     def _find_covering_rule(self, if_met: Facts) -> str:
         """Return the reason why an earlier rule fires whenever `if_met` hold; empty if none does, or after many."""

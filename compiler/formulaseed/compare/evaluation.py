@@ -87,7 +87,9 @@ class OutcomeComparison:
             if change.is_different:
                 changes.append(change)
             if change.business_id in self.expectations:
-                new_outputs = _rename_outputs(new_steps.values, pairing)
+                new_outputs: Outputs = None
+                if new_steps.values is not None:
+                    new_outputs = {old_name: new_steps.values[name] for name, old_name in pairing.old_names.items()}
                 outputs = self.expectations[change.business_id].find_broken(old_steps.values, new_outputs)
                 if outputs:
                     broken[change.business_id] = outputs
@@ -151,11 +153,6 @@ class OutcomeComparison:
         return (restaurant for restaurant in restaurants if restaurant.error is None)
 
 
-def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
-    """Return the new seed's values by the names that the steps have in the old seed; None if the restaurant fails."""
-    return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
-
-
 def _read_name(restaurant: ExtractedRestaurant) -> str:
     """Return the name of a restaurant; empty if it has none."""
     name = restaurant.context.get("name")
@@ -193,10 +190,7 @@ def _compare_restaurant(
     return RestaurantChange(
         business_id=restaurant.business_id,
         name=_read_name(restaurant),
-        verdicts=(
-            format_verdict(before.values, pairing.old_verdict),
-            format_verdict(after.values, pairing.verdict),
-        ),
+        verdicts=(format_verdict(before.values, pairing.old_verdict), format_verdict(after.values, pairing.verdict)),
         outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
         changed=changed,
         diverges_at=diverges_at,

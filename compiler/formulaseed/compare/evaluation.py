@@ -87,9 +87,7 @@ class OutcomeComparison:
             if change.is_different:
                 changes.append(change)
             if change.business_id in self.expectations:
-                new_outputs: Outputs = None
-                if new_steps.values is not None:
-                    new_outputs = {old_name: new_steps.values[name] for name, old_name in pairing.old_names.items()}
+                new_outputs = _rename_outputs(new_steps.values, pairing)
                 outputs = self.expectations[change.business_id].find_broken(old_steps.values, new_outputs)
                 if outputs:
                     broken[change.business_id] = outputs
@@ -151,6 +149,11 @@ class OutcomeComparison:
         """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
         restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, self.duplicates)
         return (restaurant for restaurant in restaurants if restaurant.error is None)
+
+
+def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
+    """Return the new seed's values by the names that the steps have in the old seed; None if the restaurant fails."""
+    return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
 
 
 def _read_name(restaurant: ExtractedRestaurant) -> str:

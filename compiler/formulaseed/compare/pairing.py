@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from formulaseed.errors import DataError
@@ -64,24 +64,25 @@ def pair_programs(
     outputs = tuple(name for name in new.output if old_names.get(name) in old.output)
     if output is not None and output not in new.output and new_names.get(output) in outputs:
         output = new_names[output]
+    verdict = _choose_verdict(new, outputs, output)
+    numeric_outputs = rank_numeric_outputs(new, outputs, verdict, output)
+    labels = map_labels(new)
+    if verdict is None:
+        return Pairing(old_names, outputs, None, (), numeric_outputs, find_symbols(new), labels)
+    old_verdict = {step.name: step for step in old.steps}[old_names[verdict.name]]
+    possible_verdicts = tuple(dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ()))))
+    return Pairing(old_names, outputs, verdict.name, possible_verdicts, numeric_outputs, find_symbols(new), labels)
+
+
+def _choose_verdict(new: nodes.Program, outputs: Collection[str], output: str | None) -> nodes.Step | None:
+    """Return the verdict of the new program, or None if it has none or the verdict is not one of the common `outputs`.
+
+    Raises `DataError` if `output` is not one of them.
+    """
     verdict = choose_verdict(new, output)
     if output is not None and output not in outputs:
         raise DataError(f"the old seed has no output `{output}`")
-    possible_verdicts: dict[str, None] = {}
-    if verdict is not None and verdict.name not in outputs:
-        verdict = None
-    if verdict is not None:
-        old_verdict = next(step for step in old.steps if step.name == old_names[verdict.name])
-        possible_verdicts = dict.fromkeys((*(old_verdict.ty.values or ()), *(verdict.ty.values or ())))
-    return Pairing(
-        old_names=old_names,
-        outputs=outputs,
-        verdict=None if verdict is None else verdict.name,
-        possible_verdicts=tuple(possible_verdicts),
-        numeric_outputs=rank_numeric_outputs(new, outputs, verdict, output),
-        uses=find_symbols(new),
-        labels=map_labels(new),
-    )
+    return verdict if verdict is not None and verdict.name in outputs else None
 
 
 def rank_numeric_outputs(

@@ -100,9 +100,9 @@ class Explainer:
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = find_dependencies(self.hoisted.program, target)
         evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = [part for part in map(evidence_finder.find, reached) if part is not None]
+        evidence = [*filter(None, map(evidence_finder.find, reached))]
         used = list_symbols(reached, evaluation.filters)
-        lookups = [match for match in map(record.match, reached) if match is not None]
+        lookups = [*filter(None, map(record.match, reached))]
         # as no review counts, or no key matches
         defaults = {part.step for part in evidence if part.is_default}
         defaults |= {match.step for match in lookups if match.key is None}

@@ -240,8 +240,7 @@ class ChangeSentence(NamedTuple):
 
 def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
     """Yield a sentence for each other verdict with all changes that lead to it, those of the fewest reviews first."""
-    parts = explanation.attribution.parts if explanation.attribution is not None else []
-    names = {frozenset(part.reviews): part.code for part in parts if part.reviews}
+    names = _name_parts(explanation.attribution)
     for verdict in dict.fromkeys(change.verdict for change in explanation.changes):
         changes = [change for change in explanation.changes if change.verdict == verdict]
         step = _find_compared_number(explanation, verdict)
@@ -258,6 +257,12 @@ def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
         if single:
             ways.insert(0, _describe_single(single))
         yield ChangeSentence(verdict, changes, scores, ", or ".join(ways))
+
+
+def _name_parts(attribution: Attribution | None) -> dict[frozenset[str], str]:
+    """Return the codes of the parts by the ids of their reviews."""
+    parts = attribution.parts if attribution is not None else []
+    return {frozenset(part.reviews): part.code for part in parts if part.reviews}
 
 
 def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]) -> list[str]:

@@ -327,7 +327,7 @@ def _build_evidence_blocks(
     quoters = {review.quoted_by for part in evidence for review in part.reviews}
     if quoters - {None, "extractor"}:
         yield Paragraph(QUOTES_NOTE, "note")
-    zeros = [part for part in evidence if groups_zeros and is_zero(part)]
+    zeros = [*filter(is_zero, evidence)] if groups_zeros else []
     items = [item for part in evidence if part not in zeros for item in writer.write(part)]
     if zeros:
         items.append(ListItem(describe_zeros(zeros)))

@@ -83,9 +83,8 @@ def test_counts_add_up(data: st.DataObject) -> None:
 def test_each_part_is_counted_alone(path: Path) -> None:
     """No two parts share what is counted, and each has its place."""
     parts = [*_find_parts(library.load_seed(path))]
-    assert len({key for *_, key in parts}) == len(parts) > 5
-    spans = [span for *_, span, _ in parts]
-    assert all(0 < span.start < span.end for span in spans)
+    assert len({part.key for part in parts}) == len(parts) > 5
+    assert all(0 < part.span.start < part.span.end for part in parts)
 
 
 def build_branching_seed() -> dict[str, Any]:

@@ -226,8 +226,8 @@ def _evaluate(setting: Setting, restaurant: _Input, verdict: str) -> str | None:
     if restaurant.context is None or None in rows or is_repeated:
         return None
     try:
-        parameters = setting.evaluator.parse_parameters(restaurant.parameters) if restaurant.parameters else None
-        values = module.evaluate(rows, restaurant.context, *([] if parameters is None else [parameters]))
+        arguments = [setting.evaluator.parse_parameters(restaurant.parameters)] if restaurant.parameters else []
+        values = module.evaluate(rows, restaurant.context, *arguments)
     except (DataError, module.EvaluationError):
         return None
     return format_verdict(dict(zip(module.OUTPUT, values, strict=True)), verdict)

@@ -250,9 +250,7 @@ class _SeedComparison:
             elif name not in old:
                 yield SeedChange("outputs", "output", "added", name, after=(name,))
             else:
-                old_type = self.before.steps[name].ty
-                new_type = self.after.steps[name].ty
-                lines = _diff_lines(_format_type(old_type), _format_type(new_type))
+                lines = _diff_lines(*(_format_type(keys.steps[name].ty) for keys in (self.before, self.after)))
                 if any(lines):
                     yield SeedChange("outputs", "output", "changed", name, *lines)
         if old != new and set(old) == set(new):
@@ -335,10 +333,7 @@ def _diff_lines(before: Sequence[str], after: Sequence[str]) -> tuple[_TextLines
 
 def _format_step_json(seed: FormulaSeed, step: nodes.Step) -> _TextLines:
     """Return one line for each key of the step's JSON object, sorted by key; none if the file has no such object."""
-    tree = seed.document.tree
-    if tree is None:
-        return ()
-    node = find_value(tree, step.span.pointer.rpartition("/")[0])
+    node = find_value(seed.document.tree, step.span.pointer.rpartition("/")[0])
     values = plain_value(node) if node is not None else None
     if not isinstance(values, dict):
         return ()

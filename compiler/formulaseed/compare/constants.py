@@ -69,16 +69,15 @@ def find_constants(seed: FormulaSeed) -> list[Constant]:
     constants.
     """
     program = seed.program
-    tree = seed.document.tree
     surface_program = SEED.parse(seed.document, Problems())
     assert surface_program is not None  # the seed was checked, so its file can be parsed
     year_names = _find_year_names(program)
     constants: dict[int, Constant] = {}
-    for literal in (*_find_expression_literals(program), *_find_declared_literals(surface_program)):
-        step, value, enclosing_text, span = literal
+    literals = (*_find_expression_literals(program), *_find_declared_literals(surface_program))
+    for step, value, enclosing_text, span in literals:
         if not is_number(value) or _parse_number(span) != value:
             continue  # a string or a boolean, or a number that the compiler computed from several constants
-        is_json = tree is not None and isinstance(find_value(tree, span.pointer), JsonNumber)
+        is_json = isinstance(find_value(seed.document.tree, span.pointer), JsonNumber)
         in_years = step in year_names and is_year(value)
         constants.setdefault(span.start, Constant(step, value, enclosing_text, span, in_years, is_json))
     return sorted(constants.values(), key=lambda constant: constant.span.start)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from formulaseed.compare.definitions import cut_expression, format_name
 from formulaseed.compare.rule_proofs import RuleProof, prove_rules
@@ -59,16 +59,13 @@ class CoverageItem:
     name: str
     text: str
     span: Span
-    count: int
-
-    @property
-    def place(self) -> str:
-        """The place of the part, as `file:line:column`."""
-        return self.span.place
+    key: _PartKey
+    """The key under which the observer counts the part."""
+    count: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return the item as a JSON object of `--format json`, as docs/analysis.md describes it."""
-        return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.place}
+        return {"kind": self.kind, "name": self.name, "text": self.text, "count": self.count, "place": self.span.place}
 
     def build_cells(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Return the kind, the name or the label of a step, and the text as cells of a table."""
@@ -109,6 +106,7 @@ class Coverage(RenderedDocument):
     @cached_property
     def json(self) -> dict[str, Any]:
         """The coverage as JSON values; docs/analysis.md describes them."""
+        proofs = {item: {"proof": proof.json} for item, proof in self.proofs.items()}
         return {
             "seed": self.seed,
             "restaurants": self.restaurants,
@@ -116,10 +114,7 @@ class Coverage(RenderedDocument):
             "reached": self.reached_count,
             "total": len(self.items),
             "percent": self.percent,
-            "items": [
-                {**item.to_json(), "proof": self.proofs[item].json} if item in self.proofs else item.to_json()
-                for item in self.items
-            ],
+            "items": [item.to_json() | proofs.get(item, {}) for item in self.items],
             "failures": self.failures.lines,
         }
 
@@ -131,18 +126,18 @@ class Coverage(RenderedDocument):
         data = f"{number_of(self.restaurants, 'restaurant')} with {number_of(self.reviews, 'review')}"
         share = f"{self.reached_count:,} of {number_of(len(self.items), 'part')}, {self.percent:.1f}%"
         yield sentence(InlineCode(self.seed), f": {data} reach {share}.")
-        missed = [(*item.build_cells(self.labels), InlineCode(item.place)) for item in self.items if not item.count]
+        missed = [
+            (*item.build_cells(self.labels), InlineCode(item.span.place)) for item in self.items if not item.count
+        ]
         if missed:
             yield Heading("Never reached", 3)
             yield Table(("part", "name", "what", "place"), missed)
         if self.proofs:
             yield Heading("Restaurants that would reach a rule", 3)
-            yield Items(
-                [
-                    ListItem((InlineCode(f"{item.name}: {item.text}"), f": {proof.text}"))
-                    for item, proof in self.proofs.items()
-                ]
-            )
+            proofs = [
+                (InlineCode(f"{item.name}: {item.text}"), f": {proof.text}") for item, proof in self.proofs.items()
+            ]
+            yield Items([*map(ListItem, proofs)])
         reached = [(*item.build_cells(self.labels), f"{item.count:,}") for item in self.items if item.count]
         if reached:
             yield Heading("Reached", 3)
@@ -167,9 +162,8 @@ def cover(
     for a file that cannot be opened, a wrong parameter, and if no restaurant can be read.
     """
     failures = Failures()
-    coverage = measure_coverage(
-        load_seed(seed), open_lines(rows, "rows"), parameters, failures, duplicates, prove=prove
-    )
+    loaded = load_seed(seed)
+    coverage = measure_coverage(loaded, open_lines(rows, "rows"), parameters, failures, duplicates, prove=prove)
     failures.require_restaurants(coverage.restaurants)
     return coverage
 
@@ -206,10 +200,10 @@ def measure_coverage(
                 evaluation.evaluate_step(step)
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.locate(error))
-    items = tuple(CoverageItem(part.kind, part.name, part.text, part.span, counts[part.key]) for part in parts)
+    items = tuple(replace(part, count=counts[part.key]) for part in parts)
     proofs: dict[CoverageItem, RuleProof] = {}
     if prove:
-        missed = _find_missed_rules(program, {part.key: item for part, item in zip(parts, items, strict=True)})
+        missed = _find_missed_rules(program, {item.key: item for item in items})
         proofs = {missed[rule]: proof for rule, proof in prove_rules(seed, missed, parameters).items()}
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program), proofs)
 
@@ -263,18 +257,8 @@ def _count_values(
 # --- the parts of a seed
 
 
-class _CoveragePart(NamedTuple):
-    """A part that restaurants may reach, and the key under which the observer counts it."""
-
-    kind: PartKind
-    name: str
-    text: str
-    span: Span
-    key: _PartKey
-
-
-def _find_parts(seed: FormulaSeed) -> Iterator[_CoveragePart]:
-    """Yield every part of a checked seed that restaurants may reach, not in the order of the file."""
+def _find_parts(seed: FormulaSeed) -> Iterator[CoverageItem]:
+    """Yield every part of a checked seed that restaurants may reach, not in the order of the file, with the count 0."""
     surface_program = SEED.parse(seed.document, Problems())
     assert surface_program is not None  # the seed was checked, so its file can be parsed
     yield from _find_value_parts(seed, surface_program.declared_at)
@@ -295,7 +279,7 @@ def _find_parts(seed: FormulaSeed) -> Iterator[_CoveragePart]:
                 yield from _build_branch_parts(step.name, node)
 
 
-def _find_watched_expressions(program: nodes.Program, parts: Iterable[_CoveragePart]) -> dict[int, bool]:
+def _find_watched_expressions(program: nodes.Program, parts: Iterable[CoverageItem]) -> dict[int, bool]:
     """Map the `id` of each expression to watch to True if it is tested for null, or to False if it is tested for truth."""
     expressions = (expression for step in program.steps for expression in step.expressions())
     calls = (node for expression in expressions for node in typed.walk(expression) if _can_replace_null(node))
@@ -309,14 +293,14 @@ def _can_replace_null(node: Expr) -> TypeGuard[typed.Call]:
     return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
-def _build_condition_parts(kind: PartKind, name: str, condition: Expr, identity: object) -> Iterator[_CoveragePart]:
+def _build_condition_parts(kind: PartKind, name: str, condition: Expr, identity: object) -> Iterator[CoverageItem]:
     """Yield the two parts of a condition, "holds" and "does not hold"; `identity` is the first half of their keys."""
     for text, truth in (("holds", True), ("does not hold", False)):
         text = f"{cut_expression(condition, _MAX_TEXT_LENGTH)}: {text}"
-        yield _CoveragePart(kind, name, text, condition.info.span, (identity, truth))
+        yield CoverageItem(kind, name, text, condition.info.span, (identity, truth))
 
 
-def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[_CoveragePart]:
+def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Iterator[CoverageItem]:
     """Yield the values of declared enum and boolean fields, and null for every nullable field.
 
     Fields of `meta` and `context` count only if a step uses them. `declared_at` maps fields to the spans of their names.
@@ -339,40 +323,39 @@ def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Ite
             if ty.nullable:
                 values.append(None)
             for value in values:
-                yield _CoveragePart("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
+                yield CoverageItem("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
 
 
 def _find_value_spans(seed: FormulaSeed, name: Span) -> dict[Value, Span]:
     """Return the spans of the values that a field lists in the file, empty if it lists none; `name` is its name's span."""
-    tree = seed.document.tree
-    values = find_value(tree, f"{name.pointer.rpartition('/')[0]}/values") if tree is not None else None
+    values = find_value(seed.document.tree, f"{name.pointer.rpartition('/')[0]}/values")
     if isinstance(values, JsonObject):
         return {key.value: key.span for key in values.names()}
     items = values.items if isinstance(values, JsonArray) else ()
     return {item.value: item.span for item in items if not isinstance(item, JsonObject | JsonArray)}
 
 
-def _build_rule_parts(name: str, case: nodes.Case, otherwise: Span) -> Iterator[_CoveragePart]:
+def _build_rule_parts(name: str, case: nodes.Case, otherwise: Span) -> Iterator[CoverageItem]:
     """Yield the rules of the step `name`, then its `else`, which is at `otherwise`, if there are rules."""
     for condition, then in case.rules:
         text = f"{literal_text(then)} if {cut_expression(condition, _MAX_TEXT_LENGTH)}"
-        yield _CoveragePart("rule", name, text, condition.info.span, (id(condition), True))
+        yield CoverageItem("rule", name, text, condition.info.span, (id(condition), True))
     if case.rules:  # `else` is reached if the last condition does not hold
         text = f"else {literal_text(case.otherwise)}"
-        yield _CoveragePart("rule", name, text, otherwise, (id(case.rules[-1][0]), False))
+        yield CoverageItem("rule", name, text, otherwise, (id(case.rules[-1][0]), False))
 
 
-def _build_key_parts(name: str, lookup: nodes.Lookup, table: surface.Lookup) -> Iterator[_CoveragePart]:
+def _build_key_parts(name: str, lookup: nodes.Lookup, table: surface.Lookup) -> Iterator[CoverageItem]:
     """Yield the keys of the table of the step `name`, and its default; `table` has their spans."""
     for position, entry in enumerate(table.table):
         text = f"{literal_text(entry.key.text)}: {literal_text(entry.value.value)}"
-        yield _CoveragePart("key", name, text, entry.key.span, (id(lookup), position))
+        yield CoverageItem("key", name, text, entry.key.span, (id(lookup), position))
     if table.default is not None:
         text = f"default {literal_text(table.default.value)}"
-        yield _CoveragePart("key", name, text, table.default.span, (id(lookup), _DEFAULT_POSITION))
+        yield CoverageItem("key", name, text, table.default.span, (id(lookup), _DEFAULT_POSITION))
 
 
-def _build_branch_parts(name: str, node: Expr) -> Iterator[_CoveragePart]:
+def _build_branch_parts(name: str, node: Expr) -> Iterator[CoverageItem]:
     """Yield the two branches of a conditional, of `coalesce`, and of an `and` or `or` over values that are not booleans.
 
     Yields nothing for any other expression. `name` is the step that contains `node`.
@@ -392,4 +375,4 @@ def _build_branch_parts(name: str, node: Expr) -> Iterator[_CoveragePart]:
             return
     for part, test, truth in zip(parts, tests, (True, False), strict=True):
         text = f"{cut_expression(part, _MAX_TEXT_LENGTH)} {test.format(cut_expression(tested, _MAX_TEXT_LENGTH))}"
-        yield _CoveragePart("branch", name, text, part.info.span, (id(tested), truth))
+        yield CoverageItem("branch", name, text, part.info.span, (id(tested), truth))

@@ -64,9 +64,8 @@ class DefinitionKeys:
                 return symbol.kind, self.new_names.get(symbol.name, ("?", symbol.name))
             case typed.Ref(symbol):
                 return symbol
-            case typed.Present(
-                operand
-            ):  # the checker adds this node where a value may be null; the file does not contain it
+            # the checker adds this node where a value may be null; the file does not contain it
+            case typed.Present(operand):
                 return self._build_expression_key(operand)
             case typed.Unary(operator) | typed.Binary(operator) | typed.Logical(operator) | typed.Call(operator):
                 operator_key: Hashable = operator

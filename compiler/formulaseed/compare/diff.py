@@ -27,7 +27,6 @@ from formulaseed.ir import nodes
 from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Details, InlineCode, Paragraph, sentence
 from formulaseed.pages.document import RenderedDocument
-from formulaseed.pages.html import as_page
 from formulaseed.pages.markdown import as_markdown
 from formulaseed.proofs.claims import SeedProof
 from formulaseed.runtime.loading import compile_evaluator
@@ -121,21 +120,16 @@ class Difference(RenderedDocument):
     def markdown(self) -> str:
         """The difference for a comment on a pull request: a summary, with every change and restaurant folded away."""
         details = (*self.changes.build_blocks(), *self._build_restaurants())
-        summary = [
-            self._build_headline(),
-            *self.changes.summarize_categories(),
-            *self._build_proof(),
-            *self._build_effect(),
-        ]
+        summary = [self._build_headline(), *self.changes.summarize_categories()]
+        summary += [*self._build_proof(), *self._build_effect()]
         return as_markdown([*summary, Details("every change", details)] if details else summary)
 
     def __repr__(self) -> str:
         return shorten(f"Difference({self.old.task!r}, {self.new.task!r}, {len(self.changes.all)} changes)")
 
-    @cached_property
-    def html(self) -> str:
-        """The difference as an HTML page that needs no other file, with more restaurants than in text."""
-        return as_page(self.title, self._blocks(MAX_ON_PAGE))
+    def _page_blocks(self) -> list[Block]:
+        """Return the same blocks as in text, with more restaurants."""
+        return self._blocks(MAX_ON_PAGE)
 
     def _blocks(self, max_restaurants: int = MAX_IN_TEXT) -> list[Block]:
         """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
@@ -198,10 +192,9 @@ def diff(
     opened, an unknown output, a parameter that is unknown or out of bounds, `new_rows` or `expected` without `rows`, an invalid
     line of `expected`, and if no restaurant can be read.
     """
-    if new_rows is not None and rows is None:
-        raise DataError("`new_rows` goes with `rows`")
-    if expected is not None and rows is None:
-        raise DataError("`expected` goes with `rows`")
+    for name, lines in (("new_rows", new_rows), ("expected", expected)):
+        if lines is not None and rows is None:
+            raise DataError(f"`{name}` goes with `rows`")
     failures = Failures()
     difference = compare_seeds(
         load_seed(old),

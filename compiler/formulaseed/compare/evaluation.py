@@ -193,10 +193,7 @@ def _compare_restaurant(
     return RestaurantChange(
         business_id=restaurant.business_id,
         name=_read_name(restaurant),
-        verdicts=(
-            format_verdict(before.values, pairing.old_verdict),
-            format_verdict(after.values, pairing.verdict),
-        ),
+        verdicts=(format_verdict(before.values, pairing.old_verdict), format_verdict(after.values, pairing.verdict)),
         outputs={output: pairs[output] for output in pairing.outputs if output in pairs},
         changed=changed,
         diverges_at=diverges_at,

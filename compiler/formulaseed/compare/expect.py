@@ -191,10 +191,9 @@ class Expectation:
 
     def find_unmet(self, values: Outputs) -> list[str]:
         """Return the names of the outputs that do not have the expected value in `values`: all of them if it is None."""
-        if values is None:
-            return [*self.outputs]
+        actual = values or {}
         return [
-            name for name, expected in self.outputs.items() if name not in values or not _agrees(expected, values[name])
+            name for name, expected in self.outputs.items() if name not in actual or not _agrees(expected, actual[name])
         ]
 
     def find_broken(self, before: Outputs, after: Outputs) -> list[str]:

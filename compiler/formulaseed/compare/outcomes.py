@@ -186,12 +186,10 @@ class Outcomes:
 
         Those without a change of the score come last; those with the same change are in the order of their ids.
         """
-        score = self.score
+        score = self.score or ""
 
         def build_order(change: RestaurantChange) -> tuple[bool, float, str]:
-            score_change = None
-            if score is not None and score in change.outputs:
-                score_change = compute_change(*change.outputs[score])
+            score_change = compute_change(*change.outputs.get(score, (None, None)))
             return change.verdicts[0] == change.verdicts[1], -abs(score_change or 0.0), change.business_id
 
         return sorted(self.changes, key=build_order)

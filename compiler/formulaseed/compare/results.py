@@ -24,7 +24,6 @@ from formulaseed.diagnostics.suggestions import did_you_mean
 from formulaseed.errors import DataError, UnreadableError
 from formulaseed.pages.blocks import Block, InlineCode, sentence
 from formulaseed.pages.document import RenderedDocument
-from formulaseed.pages.html import as_page
 from formulaseed.runtime.table_names import ERROR_COLUMNS, FINGERPRINT
 from formulaseed.source.printing import number_of
 from formulaseed.source.text import shorten
@@ -57,10 +56,9 @@ class ResultsDifference(RenderedDocument):
             data |= {name: data[name][:MAX_ON_PAGE], f"{name}_restaurants": len(data[name])}
         return {"old": self.old, "new": self.new, "data": data}
 
-    @cached_property
-    def html(self) -> str:
-        """The difference as an HTML page that needs no other file, with more restaurants than in text."""
-        return as_page(self.title, self._blocks(MAX_ON_PAGE))
+    def _page_blocks(self) -> Iterator[Block]:
+        """Return the same blocks as in text, with more restaurants."""
+        return self._blocks(MAX_ON_PAGE)
 
     def __repr__(self) -> str:
         return shorten(f"ResultsDifference({self.title!r}, {len(self.outcomes.changes)} restaurants differ)")
@@ -91,8 +89,7 @@ def diff_results(
     import pyarrow.compute as pc
 
     tables = [_read_results(path, key) for path in (old, new)]
-    names = (str(old), str(new))
-    pairing = _choose_pairing(tables, _match_columns(tables, names, key), output)
+    pairing = _choose_pairing(tables, _match_columns(tables, (old, new), key), output)
     positions = [pc.index_in(tables[at].column(key), value_set=tables[1 - at].column(key)) for at in (0, 1)]
     lone = [
         [LoneRestaurant(str(line[key]), "", _format_line(line, pairing)) for line in lines.to_pylist()]
@@ -111,7 +108,7 @@ def diff_results(
     matrix.update(change.verdicts for change in compared)
     changes = tuple(change for change in compared if change.is_different)
     outcomes = Outcomes(pairing, dict(matrix), changes, Failures(), gone=lone[0], new=lone[1])
-    return ResultsDifference(*names, outcomes)
+    return ResultsDifference(str(old), str(new), outcomes)
 
 
 # --- reading
@@ -180,14 +177,14 @@ def _name_kind(kind: Any) -> str:
     return "number" if pa.types.is_integer(kind) or pa.types.is_floating(kind) else str(kind)
 
 
-def _match_columns(tables: Sequence[Any], names: Sequence[str], key: str) -> list[str]:
+def _match_columns(tables: Sequence[Any], paths: Sequence[object], key: str) -> list[str]:
     """Return the outputs, which both tables have. Raises `DataError` if one lacks an output, or has another type of it."""
     old, new = ({column.name: _name_kind(column.type) for column in table.schema} for table in tables)
     faults = []
     for name in {**old, **new}:
         kinds = (old.get(name, "missing"), new.get(name, "missing"))
         if not {*kinds} <= {*_KINDS} or (kinds[0] != kinds[1] and "null" not in kinds):
-            faults.append(f"`{name:.80}`: {kinds[0]:.80} in {names[0]}, {kinds[1]:.80} in {names[1]}")
+            faults.append(f"`{name:.80}`: {kinds[0]:.80} in {paths[0]}, {kinds[1]:.80} in {paths[1]}")
     if faults:
         more = f"; and {len(faults) - _MAX_LISTED_FAULTS} more" if len(faults) > _MAX_LISTED_FAULTS else ""
         raise DataError(f"the columns differ: {'; '.join(faults[:_MAX_LISTED_FAULTS])}{more}")

@@ -270,9 +270,8 @@ class Baseline:
         self.numeric_outputs = rank_numeric_outputs(seed.program, seed.program.output, verdict, output)
         module = self.evaluator.module
         self.restaurants: list[_BaselineRestaurant] = []
-        for restaurant in usable_rows(
-            self.evaluator, require_lines(lines, self.expectations), failures, parameters or None, duplicates
-        ):
+        lines = require_lines(lines, self.expectations)
+        for restaurant in usable_rows(self.evaluator, lines, failures, parameters or None, duplicates):
             rows = self.evaluator.parse_rows(restaurant.rows)
             context = module.parse_context(restaurant.context)
             outputs = _evaluate_outputs(module, self.arguments, rows, context)
@@ -310,24 +309,20 @@ class Baseline:
         numbers: list[MovedNumber] = []
         skipped: dict[tuple[str, str, str], None] = {}
         for number in movable_numbers:
-            variants: list[Variant | None] = []
-            for share in (-by / 100, by / 100):
+            variants: list[Variant | None] = [None, None]
+            for side, share in enumerate((-by / 100, by / 100)):
                 advance(2 * len(movable_numbers), number.place)
                 value = move_number(number.value, share, is_year=number.is_year)
-                variant = None
                 try:
                     if value == number.value:
                         raise DataError(f"{by:.3g}% of {value!r} is nothing")
-                    variant = number.evaluate(value)
+                    variants[side] = number.evaluate(value)
                 except (SeedError, DataError) as error:
                     reason = error.diagnostics[0].message if isinstance(error, SeedError) else str(error)
                     skipped[f"{value!r} in {number.enclosing_text}", reason, number.place] = None
-                variants.append(variant)
             numbers.append(MovedNumber(number.value, number.step, number.enclosing_text, number.place, *variants))
         score = next(iter(self.numeric_outputs), None)
-        if score is not None:
-            numbers.sort(key=lambda number: -abs(number.find_largest_change(score)))
-        numbers.sort(key=lambda number: -number.flip_count)
+        numbers.sort(key=lambda number: (-number.flip_count, -abs(number.find_largest_change(score or ""))))
         return Sensitivity(
             seed=self.seed.document.source.name,
             by=by,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import comb
@@ -15,7 +16,8 @@ from typing import Any, Literal
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Row, review_name
-from formulaseed.explanation.model import Attribution, AttributionPart, Match, Rule
+from formulaseed.explanation.model import Attribution, AttributionPart, Rule
+from formulaseed.explanation.record import EvaluationRecord
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies, find_limited_step, find_limits
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
@@ -57,28 +59,29 @@ class _Player:
 
 @dataclass
 class AttributionFinder:
-    """The attribution of one restaurant's number. `dependencies` are those of the verdict, `lookups` what the lookups found.
+    """The attribution of one restaurant's number. `dependencies` are those of the verdict, `record` has what lookups found.
 
     `parsed` has the rows as the evaluator parsed them.
     """
 
     dependencies: VerdictDependencies
     evaluator: Evaluator
+    record: EvaluationRecord
     rows: Sequence[Row]
     parsed: ParsedRows
     context: Mapping[str, Any]
     parameters: Mapping[str, Any] | None
-    lookups: Sequence[Match]
 
     def find(self, decider: str, rules: Sequence[Rule]) -> Attribution | None:
         """Return the attribution of the number that decides between the `rules`, which end with those of the step `decider`.
 
         Returns None if the rule that holds compares something else, and if an evaluation without some part fails.
         """
-        compared = find_compared_number(self._steps[decider], self._steps)
+        steps = self.dependencies.steps_by_name
+        compared = find_compared_number(steps[decider], steps)
         if compared is None or not _is_decided_by(rules, compared.name):
             return None
-        self._number = find_limited_step(compared, self._steps).name
+        self._number = find_limited_step(compared, steps).name
         try:
             self._positions = self.evaluator.positions(self.parsed, self.context, self.parameters)
             values = self.evaluator.trace(self.parsed, self.context, self.parameters)
@@ -116,10 +119,6 @@ class AttributionFinder:
             parts=parts,
         )
 
-    @property
-    def _steps(self) -> dict[str, nodes.Step]:
-        return self.dependencies.steps_by_name
-
     # --- the parts
 
     @cached_property
@@ -151,12 +150,7 @@ class AttributionFinder:
         field without such a neutral value, or one that has it already, stays in the base.
         """
         labels = self._label_lookup_sources()
-        used = dict.fromkeys(
-            symbol
-            for step in self.dependencies.steps
-            for expression in step.expressions()
-            for symbol in typed.symbols_in(expression)
-        )
+        used = dict.fromkeys(symbol for step in self.dependencies.steps for symbol in step.symbols())
         fields = {declared.name: declared for declared in self.dependencies.program.context}
         for symbol in used:
             if symbol.kind is not SymbolKind.CONTEXT or self._facts.get(symbol.name) in (None, ""):
@@ -169,26 +163,21 @@ class AttributionFinder:
             elif not declared.ty.nullable:
                 continue
             player = _Player(label, neutral={symbol.name: neutral})
-            if self._can_leave_out(player):
+            # without these facts the number must have a value
+            with suppress(DataError, EvaluationError):
+                self._evaluate([player])
                 yield player
 
     def _label_lookup_sources(self) -> dict[str, str]:
         """Return the labels of the fields in which lookups with a default found a key, by name."""
-        keys = {match.step: match.key for match in self.lookups if match.key is not None}
         labels: dict[str, str] = {}
         for step in self.dependencies.steps:
-            if isinstance(step.operation, nodes.Lookup) and step.operation.has_default and step.name in keys:
-                label = f"{label_of(step)}: {keys[step.name]}"
-                labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
+            if isinstance(step.operation, nodes.Lookup) and step.operation.has_default:
+                match = self.record.match(self.record.steps[step.name])
+                if match is not None and match.key is not None:
+                    label = f"{label_of(step)}: {match.key}"
+                    labels.update({symbol.name: label for symbol in typed.symbols_in(step.operation.source)})
         return labels
-
-    def _can_leave_out(self, player: _Player) -> bool:
-        """Return True if the restaurant has a value for the number without a player's facts."""
-        try:
-            self._evaluate([player])
-        except (DataError, EvaluationError):
-            return False
-        return True
 
     def _merge_smallest(self, players: Sequence[_Player]) -> list[_Player]:
         """Return at most as many players as the reviews allow: those whose absence matters least become one.

@@ -117,8 +117,7 @@ class CandidateReviews:
 
         At most `_MAX_NAMED_FIELDS` of the other fields are named. An unchanged copy is described as `like <review>`.
         """
-        meta = _add_year_and_month(candidate.row.get("meta") or {})
-        row = {"extraction": candidate.row.get("extraction") or {}, "meta": meta}
+        row = _read_sections(candidate.row)
         copied = [field for field in self.dependencies.fields if field not in candidate.set]
         rest = ", ".join(
             f"{self._name(field)} {format_plain(row[field[0]].get(field[1]))}" for field in copied[:_MAX_NAMED_FIELDS]
@@ -127,16 +126,13 @@ class CandidateReviews:
             rest += f" and {len(copied) - _MAX_NAMED_FIELDS} more"
         if not candidate.set and candidate.source:
             return f"like {candidate.source} ({rest})" if rest else f"like {candidate.source}"
-        parts: list[str] = []
-        if candidate.set:
-            changed = " and ".join(
-                f"{self._name(field)} is {format_plain(value)}" for field, value in candidate.set.items()
+        changed = [f"{self._name(field)} is {format_plain(value)}" for field, value in candidate.set.items()]
+        parts = [f"where {' and '.join(changed)}"] if changed else []
+        if rest:
+            lead = (
+                f"otherwise as in {candidate.source}" if candidate.source else "assumed, as there is no review to go by"
             )
-            parts.append(f"where {changed}")
-        if rest and candidate.source:
-            parts.append(f"(otherwise as in {candidate.source}: {rest})")
-        elif rest:
-            parts.append(f"(assumed, as there is no review to go by: {rest})")
+            parts.append(f"({lead}: {rest})")
         return " ".join(parts)
 
     def _name(self, field: Field) -> str:
@@ -184,18 +180,15 @@ class CandidateReviews:
             fields = self.dependencies.program.fields
             neutral = {field.name: field.values[0].name if field.values else field.default for field in fields}
             return {"extraction": neutral, "meta": dict(_NEUTRAL_META)}
-        row = self.rows[self._latest]
-        meta = _add_year_and_month(row.get("meta") or {})
-        meta.pop("date", None)
-        return {"extraction": row.get("extraction") or {}, "meta": meta}
+        sections = _read_sections(self.rows[self._latest])
+        sections["meta"].pop("date", None)
+        return sections
 
 
 def review_name(row: Row, place: int) -> str:
     """Return the id of the review at position `place`; `rows[place]` if it has none."""
     review_id = row.get("review_id")
-    if isinstance(review_id, str):
-        return review_id
-    return f"rows[{place}]"
+    return review_id if isinstance(review_id, str) else f"rows[{place}]"
 
 
 def _date_key(row: Row) -> str:
@@ -211,8 +204,13 @@ def _date_key(row: Row) -> str:
 
 def _meets(row: Row, requirements: Sequence[FieldRequirement]) -> bool:
     """Return True if a review meets all requirements."""
-    sections = {"extraction": row.get("extraction") or {}, "meta": _add_year_and_month(row.get("meta") or {})}
+    sections = _read_sections(row)
     return all(one.is_met_by(sections[one.field[0]].get(one.field[1])) for one in requirements)
+
+
+def _read_sections(row: Row) -> dict[str, dict[str, Any]]:
+    """Return the `extraction` of a row and a copy of its `meta`, with the year and the month of a valid date."""
+    return {"extraction": row.get("extraction") or {}, "meta": _add_year_and_month(row.get("meta") or {})}
 
 
 def _add_year_and_month(meta: Mapping[str, Any]) -> dict[str, Any]:

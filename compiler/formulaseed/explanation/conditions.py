@@ -107,7 +107,7 @@ class ConditionWriter:
     def _describe_limit(self, node: Expr) -> str:
         """Return the right side of a comparison: its value, with the name of a parameter or a step in parentheses."""
         if isinstance(node, typed.List):
-            return join_alternatives([self._describe_limit(item) for item in node.items])
+            return join_words([self._describe_limit(item) for item in node.items], "or")
         value = self.evaluate(node)
         if node.info.is_constant or value is None:
             return format_plain(node.info.constant) if node.info.is_constant else self.name(node)
@@ -137,6 +137,6 @@ def name_symbols(program: nodes.Program, steps: Sequence[nodes.Step]) -> dict[Sy
     return names
 
 
-def join_alternatives(words: Sequence[str]) -> str:
-    """Return words in a list with `or` before the last one."""
-    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def join_words(words: Sequence[str], conjunction: str) -> str:
+    """Return words in a list with a conjunction, such as `or`, before the last one."""
+    return f" {conjunction} ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

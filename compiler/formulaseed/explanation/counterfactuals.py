@@ -16,13 +16,7 @@ from typing import Any, Literal
 
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.explanation.candidates import Candidate, CandidateReviews, ObservedReviews, Row, review_name
-from formulaseed.explanation.model import (
-    MAX_ADDED_REVIEWS,
-    MAX_LEFT_OUT_REVIEWS,
-    Change,
-    ChangeKind,
-    Effect,
-)
+from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS, Change, ChangeKind, Effect
 from formulaseed.explanation.parameter_search import ParameterSearch
 from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.explanation.verdict_dependencies import VerdictDependencies
@@ -39,7 +33,7 @@ _MAX_CANDIDATES = 60
 _MIN_CANDIDATES = 3
 _MAX_EVALUATED_REVIEWS = 300_000  # for each review more or fewer, all candidates together
 
-_Values = Mapping[str, Any]
+_Values = Mapping[str, Value]
 """Every step's value, by name."""
 
 
@@ -93,8 +87,7 @@ class ChangeSearch:
 
     def _read_verdict(self, values: _Values) -> Value:
         """Return the verdict among the values of steps."""
-        verdict: Value = values[self.dependencies.verdict.name]
-        return verdict
+        return values[self.dependencies.verdict.name]
 
     @cached_property
     def _verdict(self) -> Value:
@@ -198,11 +191,7 @@ class ChangeSearch:
             fewest[self._read_verdict(values)] = 1
             alike = self._positions_by_kind[self.parsed[place]]
             noun = "review" if len(alike) == 1 else "one of the reviews"
-            text = f"if {noun} {self._format_names(alike)} did not count"
-            ids = [review_name(self.rows[alike[0]], alike[0])]
-            yield self._build_change(
-                "fewer reviews", text, 1, self.parsed.copy_without([place]), values, review_ids=ids
-            )
+            yield self._build_removal(f"{noun} {self._format_names(alike)}", [place], values)
         for driver, direction in product(self.dependencies.drivers or [""], (1, -1)):
             yield from self._try_fewer_towards(driver, direction, fewest)
 
@@ -226,11 +215,14 @@ class ChangeSearch:
             needed, after = self._minimize(left_out, values)
             fewest[verdict] = len(needed)
             noun = "reviews" if len(needed) > 1 else "review"
-            text = f"if {noun} {self._format_names(needed)} did not count"
-            ids = [review_name(self.rows[place], place) for place in needed]
-            yield self._build_change(
-                "fewer reviews", text, len(needed), self.parsed.copy_without(needed), after, review_ids=ids
-            )
+            yield self._build_removal(f"{noun} {self._format_names(needed)}", needed, after)
+
+    def _build_removal(self, reviews: str, places: Sequence[int], after: _Values) -> Change:
+        """Return the data of a change that leaves out the reviews at `places`, which are `reviews` in words."""
+        ids = [review_name(self.rows[place], place) for place in places]
+        text = f"if {reviews} did not count"
+        rows = self.parsed.copy_without(places)
+        return self._build_change("fewer reviews", text, len(places), rows, after, review_ids=ids)
 
     @cached_property
     def _values_without_one(self) -> dict[int, _Values | None]:
@@ -261,9 +253,7 @@ class ChangeSearch:
             moved = (_as_number(after, driver) - _as_number(values, driver)) * direction
             if after is not None and moved >= 0 and (best is None or moved > best[0]):
                 best = moved, place, after
-        if best is None:
-            return None
-        return best[1:]
+        return None if best is None else best[1:]
 
     def _minimize(self, left_out: Sequence[int], after: _Values) -> tuple[list[int], _Values]:
         """Return the reviews of `left_out` whose absence the verdict in `after` needs, and the values without them."""

@@ -187,21 +187,23 @@ def build_card(review: Review, depth: int, amount: str = "") -> Card:
 
     `depth` is the nesting level, from 0. `amount` is the card's note, such as `adds 3`; empty for none.
     """
-    about = [review.date] if review.date else []
-    if review.stars is not None:
-        noun = "star" if review.stars == 1 else "stars"
-        about.append(f"{format_value(review.stars)} {noun}")
-    if review.useful:
-        about.append(number_of(int(review.useful), "useful vote"))
+    votes = number_of(int(review.useful), "useful vote") if review.useful else ""
     return Card(
         name=review.review_id,
-        about=", ".join(about),
+        about=", ".join(filter(None, (review.date, describe_stars(review), votes))),
         fields=_format_fields(review.fields),
         source=_QUOTE_SOURCES.get(review.quoted_by or "", ""),
         quote=review.quote or "",
         note=amount,
         depth=depth,
     )
+
+
+def describe_stars(review: Review) -> str:
+    """Return the stars of a review, such as `1 star`; empty if they are not known."""
+    if review.stars is None:
+        return ""
+    return f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}"
 
 
 def _format_fields(fields: Mapping[str, Value]) -> str:

@@ -19,7 +19,7 @@ from formulaseed.explanation.conditions import name_symbols
 from formulaseed.explanation.counterfactuals import ChangeSearch
 from formulaseed.explanation.evidence import EvidenceFinder
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.model import Attribution, Evidence, Fact, Failure, Match, Missing, Rule, Step
+from formulaseed.explanation.model import Attribution, Fact, Failure, Missing, Rule, Step
 from formulaseed.explanation.quotes import QuoteFinder
 from formulaseed.explanation.reasons import Reasons
 from formulaseed.explanation.record import EvaluationRecord
@@ -68,11 +68,6 @@ class Explainer:
         return {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
 
     @cached_property
-    def uses(self) -> dict[str, list[str]]:
-        """The steps that each step names."""
-        return {name: used_step_names(step) for name, step in self.steps.items()}
-
-    @cached_property
     def names(self) -> dict[Symbol, str]:
         """The words for the names in conditions."""
         return name_symbols(self.program, self.hoisted.steps)
@@ -105,10 +100,12 @@ class Explainer:
         target = self.steps[self.verdict.name if error is None else str(error.step)]
         reached = find_dependencies(self.hoisted.program, target)
         evidence_finder = EvidenceFinder(record, observer, rows, self.quotes, reached)
-        evidence = [part for part in map(evidence_finder.find, reached) if part is not None]
+        evidence = [*filter(None, map(evidence_finder.find, reached))]
         used = list_symbols(reached, evaluation.filters)
-        lookups = [match for match in map(record.match, reached) if match is not None]
-        defaults = _find_default_steps(evidence, lookups)
+        lookups = [*filter(None, map(record.match, reached))]
+        # as no review counts, or no key matches
+        defaults = {part.step for part in evidence if part.is_default}
+        defaults |= {match.step for match in lookups if match.key is None}
         verdict: Value = None
         because: list[str] = []
         rules: list[Rule] = []
@@ -117,7 +114,7 @@ class Explainer:
             verdict = evaluation.results.get(target.name)
             because = Reasons(record, {part.step: part for part in evidence}).explain(target)
             decider, rules = record.follow_rules(target)
-            finder = AttributionFinder(self.dependencies, self.evaluator, rows, parsed, context, parameters, lookups)
+            finder = AttributionFinder(self.dependencies, self.evaluator, record, rows, parsed, context, parameters)
             attribution = finder.find(decider, rules)
         search = ChangeSearch(
             self.dependencies, self.evaluator, rows, parsed, context, parameters, self.observed, self.names
@@ -156,15 +153,9 @@ class Explainer:
         if self._evaluate(evaluation) is not None:
             return []
         record = EvaluationRecord(self.steps, evaluation, self.names)
-        lookups = [match for match in map(record.match, self._verdict_steps) if match is not None]
-        finder = AttributionFinder(self.dependencies, self.evaluator, rows, parsed, context, parameters, lookups)
+        finder = AttributionFinder(self.dependencies, self.evaluator, record, rows, parsed, context, parameters)
         attribution = finder.find(*record.follow_rules(self.steps[self.verdict.name]))
         return [reason.model_dump() for reason in attribution.select_reasons(count)] if attribution is not None else []
-
-    @cached_property
-    def _verdict_steps(self) -> list[nodes.Step]:
-        """The step of the verdict and all steps that it depends on."""
-        return [*find_dependencies(self.hoisted.program, self.steps[self.verdict.name])]
 
     def _evaluate(self, evaluation: Evaluation) -> Failure | None:
         """Evaluate all steps into `evaluation`, up to the first that fails. Returns its failure, or None.
@@ -177,9 +168,7 @@ class Explainer:
             except EvaluationError as fault:
                 name = self.hoisted.author(step)
                 span = find_failure_span(self.program, name, fault.kind)
-                place = None
-                if span is not None:
-                    place = f"{span.source.name}:{span.source.position(span.start)[0]}"
+                place = f"{span.source.name}:{span.source.position(span.start)[0]}" if span is not None else None
                 return Failure(step=name, kind=fault.kind, message=fault.message, place=place)
         return None
 
@@ -190,7 +179,7 @@ class Explainer:
         `from_defaults` has only steps in branches that were taken.
         """
         operation = step.operation
-        uses = taken_uses = self.uses[step.name]
+        uses = taken_uses = used_step_names(step)
         with_values = None
         if isinstance(operation, nodes.Formula) and step.aggregate is None:
             with_values = record.with_values(operation.expression)
@@ -239,13 +228,12 @@ def explain_all(
     """
     evaluator = explainer.evaluator
     for restaurant in _observe(explainer.observed, restaurants):
-        if restaurant.error is not None:
-            yield _explain_failure(explainer, restaurant, restaurant.error)
+        _, business_id, context, rows, _, run, data_error = restaurant
+        if data_error is not None:
+            yield _explain_failure(explainer, restaurant, data_error)
             continue
-        rows = restaurant.rows
-        context = restaurant.context
         try:
-            explanation = explainer.explain(restaurant.business_id, rows, context, parameters, restaurant.run.to_json())
+            explanation = explainer.explain(business_id, rows, context, parameters, run.to_json())
         except DataError as error:
             explanation = _explain_failure(explainer, restaurant, error_record(error))
             add_failure(failures, restaurant, error)
@@ -312,9 +300,3 @@ def _find_facts(program: nodes.Program, used: Sequence[Symbol], evaluation: Eval
             symbol = Symbol(kind, item.name)
             if symbol in used:
                 yield Fact(name=str(symbol), label=label_of(item), value=evaluation.shared[symbol])
-
-
-def _find_default_steps(evidence: Sequence[Evidence], lookups: Sequence[Match]) -> set[str]:
-    """Return the names of the steps whose value is the seed's default, as no review counts or no key matches."""
-    selections = {part.step for part in evidence if part.is_default}
-    return selections | {match.step for match in lookups if match.key is None}

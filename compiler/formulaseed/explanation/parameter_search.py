@@ -38,9 +38,7 @@ class ParameterSearch:
         low, high = bracket
         precision = 1.0 if self._is_whole else self._scale * _RELATIVE_PRECISION
         while high - low > precision:
-            middle = (low + high) / 2
-            if self._is_whole:
-                middle = middle // 1
+            middle = (low + high) // 2 if self._is_whole else (low + high) / 2
             if self.is_turned(self._value_at(middle)):
                 high = middle
             else:
@@ -58,7 +56,7 @@ class ParameterSearch:
         for _ in range(_MAX_DOUBLINGS):
             if self.is_turned(self._value_at(high)):
                 return low, high
-            if self._bound is not None and self._value_at(high) == self._bound:
+            if self._value_at(high) == self._bound:
                 return None
             low = high
             high *= 2
@@ -84,13 +82,13 @@ class ParameterSearch:
     def _value_at(self, distance: float) -> float:
         """Return the value at a distance from the start, at most the bound, rounded if it must be an integer."""
         value = self.start + self.direction * distance
-        if self._bound is not None and self._is_beyond_bound(value):
+        if self._is_beyond_bound(value):
             value = self._bound
         return round(value) if self._is_whole else value
 
     def _is_beyond_bound(self, value: float) -> bool:
-        """Return True if the parameter has a bound in this direction, and the value is beyond it."""
-        return self._bound is not None and (value - self._bound) * self.direction > 0
+        """Return True if the value is beyond the bound in this direction."""
+        return (value - self._bound) * self.direction > 0
 
     @property
     def _scale(self) -> float:
@@ -98,9 +96,10 @@ class ParameterSearch:
         return max(abs(self.start), 1.0)
 
     @property
-    def _bound(self) -> float | None:
-        """The bound of the parameter in this direction; None if it has none."""
-        return self.parameter.maximum if self.direction > 0 else self.parameter.minimum
+    def _bound(self) -> float:
+        """The bound of the parameter in this direction; infinite if it has none."""
+        bound = self.parameter.maximum if self.direction > 0 else self.parameter.minimum
+        return self.direction * math.inf if bound is None else bound
 
     @property
     def _is_whole(self) -> bool:

@@ -44,11 +44,9 @@ class QuoteFinder:
         the whole text if that is short.
         """
         quotes = row.get("quotes")
-        if isinstance(quotes, Mapping):
-            words = (_quote_text(quotes.get(name)) for name in fields)
-            quoted = dict.fromkeys(_cut(text) for text in words if text)
-            if quoted:
-                return " … ".join(quoted), "extractor"
+        words = [_quote_text(quotes.get(name)) for name in fields] if isinstance(quotes, Mapping) else []
+        if any(words):
+            return " … ".join(dict.fromkeys(map(_cut, filter(None, words)))), "extractor"
         text = row.get("text")
         if not isinstance(text, str) or not text.strip():
             return None, None
@@ -56,9 +54,7 @@ class QuoteFinder:
         if sentence is not None:
             return _cut(sentence), "words"
         beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
-        if beginning.endswith(_ELLIPSIS):
-            return beginning, "beginning"
-        return beginning, "whole"
+        return beginning, "beginning" if beginning.endswith(_ELLIPSIS) else "whole"
 
     def _find_best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
         """Return the sentence whose words agree with most values; None if none agrees with more than it contradicts.
@@ -72,9 +68,7 @@ class QuoteFinder:
             return None
         weights = [(_weigh(spoken, claims), sentence) for sentence, spoken in self._sentences(text)]
         weight, sentence = max(weights, key=lambda weighted: weighted[0], default=(0, ""))
-        if weight <= 0:
-            return None
-        return sentence
+        return sentence if weight > 0 else None
 
     def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone.

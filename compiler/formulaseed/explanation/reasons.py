@@ -90,11 +90,8 @@ class Reasons:
 
         Returns None if it gives a literal or a formula, and compares numbers or fields only.
         """
-        branch = next(
-            choice
-            for choice in list_branches(target)
-            if choice.condition is None or self.record.value(choice.condition)
-        )
+        branches = list_branches(target)
+        branch = next(choice for choice in branches if choice.condition is None or self.record.value(choice.condition))
         if isinstance(branch.value, typed.Ref) and branch.value.symbol.kind is SymbolKind.STEP:
             return self.record.steps[branch.value.symbol.name]
         names = [] if branch.condition is None else typed.symbols_in(branch.condition)
@@ -109,16 +106,11 @@ class Reasons:
         """
         if target.ty.is_numeric and not target.rules():
             return target.name
-        counts: Counter[str] = Counter()
-        for choice, rule in zip(list_branches(target), self.record.rules(target), strict=True):
-            if choice.condition is None:
-                continue
-            if rule.state == "taken":
-                counts.clear()
-            names = [symbol.name for symbol in typed.symbols_in(choice.condition) if symbol.kind is SymbolKind.STEP]
-            counts.update(name for name in names if self.record.steps[name].ty.is_numeric)
-            if rule.state == "taken":
-                break
+        conditions = [choice.condition for choice in list_branches(target) if choice.condition is not None]
+        taken = [condition for condition in conditions if self.record.value(condition)][:1]
+        symbols = (symbol for condition in taken or conditions for symbol in typed.symbols_in(condition))
+        names = (symbol.name for symbol in symbols if symbol.kind is SymbolKind.STEP)
+        counts = Counter(name for name in names if self.record.steps[name].ty.is_numeric)
         return max(counts, key=lambda name: counts[name], default=None)
 
     # --- the parts of a number
@@ -152,7 +144,7 @@ class Reasons:
     def _describe_aggregate(self, evidence: Evidence) -> str:
         """Return how many reviews count, with the condition and its first filter, as a text to append to a value."""
         definition = next(describe_filters(evidence), None)
-        return f"{describe_count(evidence)} ({definition})" if definition is not None else describe_count(evidence)
+        return describe_count(evidence) + (f" ({definition})" if definition is not None else "")
 
     def _sort_terms(self, expression: Expr) -> list[_Term]:
         """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first.
@@ -172,7 +164,7 @@ class Reasons:
         If a term is a formula, returns the formula of the sum, `=`, and the same with values in place of names.
         """
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
-            return "".join(self._format_term(term, is_first=term is terms[0]) for term in terms)
+            return " ".join(map(self._format_term, terms)).removeprefix("+ ")
         first, *rest = terms
         total = first.node
         if first.sign < 0:
@@ -210,14 +202,11 @@ class Reasons:
 
     def _describe_formula(self, expression: Expr, inner: Expr) -> str:
         """Return the part `inner` of a formula with its values and, for a conditional, why its branch was taken."""
-        text = expression_text(inner)
-        values = self.record.with_values(inner)
-        if values is not None:
-            text += f" = {values}"
-        if not isinstance(expression, typed.Conditional):
-            return text
-        holds = bool(self.record.value(expression.condition))
-        return f"{text}, as {self.record.words.describe(expression.condition, holds=holds)}"
+        text = " = ".join(filter(None, (expression_text(inner), self.record.with_values(inner))))
+        if isinstance(expression, typed.Conditional):
+            holds = bool(self.record.value(expression.condition))
+            text += f", as {self.record.words.describe(expression.condition, holds=holds)}"
+        return text
 
     def _strip_limits(self, node: Expr) -> Expr:
         """Return the part of a formula that varies: the taken branch, without limits, rounding and null checks."""
@@ -234,21 +223,14 @@ class Reasons:
     def _format_with_value(self, node: Expr) -> str:
         """Return a formula followed by its value; a constant alone."""
         text = self.record.words.name(node)
-        if node.info.is_constant:
-            return text
-        return f"{text} {format_value(self.record.value(node))}"
+        return text if node.info.is_constant else f"{text} {format_value(self.record.value(node))}"
 
-    def _format_term(self, term: _Term, *, is_first: bool) -> str:
-        """Return a term with the sign of its value, and its absolute value unless it is a constant.
-
-        The sign `+` is left out if `is_first`.
-        """
+    def _format_term(self, term: _Term) -> str:
+        """Return a term with the sign of its value, and its absolute value unless it is a constant."""
         text = self.record.words.name(term.node)
         if not term.node.info.is_constant:
             text += f" {format_value(abs(term.value))}"
-        if term.value < 0:
-            return f"- {text}" if is_first else f" - {text}"
-        return text if is_first else f" + {text}"
+        return f"{'-' if term.value < 0 else '+'} {text}"
 
     def _find_first_step(self, *parts: Expr) -> str | None:
         """Return the name of the first step in these formulas that is no constant; None if there is none."""
@@ -270,13 +252,8 @@ def _find_decisive_comparisons(rules: Sequence[Rule], taken: Rule) -> list[Compa
 
 def _list_last_failed(rules: Sequence[Rule]) -> list[Comparison]:
     """Return the comparisons of rules that fail, of each value with each operator the last one."""
-    failed = {
-        (comparison.left, comparison.operator): comparison
-        for rule in rules
-        for comparison in rule.comparisons
-        if not comparison.holds
-    }
-    return [*failed.values()]
+    failed = [comparison for rule in rules for comparison in rule.comparisons if not comparison.holds]
+    return [*{(comparison.left, comparison.operator): comparison for comparison in failed}.values()]
 
 
 def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:

@@ -109,7 +109,7 @@ class EvaluationRecord:
                 text = expression_text(condition)
                 words = self.words.describe(condition)
                 comparisons = [*self._build_comparisons(condition)]
-            result = self._branch_value(branch)
+            result = branch if isinstance(branch, str | int | float | None) else self.value(branch)
             rules.append(
                 Rule(condition=text, words=words, result=result, because=because, state=state, comparisons=comparisons)
             )
@@ -128,12 +128,6 @@ class EvaluationRecord:
             if passed_on:
                 return decider, [*rules[:-1], *passed_on]
         return step.name, rules
-
-    def _branch_value(self, branch: Value | Expr) -> Value:
-        """Return the value of a branch, which is a literal or a formula; None if a formula has none."""
-        if isinstance(branch, str | int | float | None):
-            return branch
-        return self.value(branch)
 
     def _build_comparisons(self, condition: Expr) -> Iterator[Comparison]:
         """Yield the comparisons of a condition, except chained ones, in its order, with the values of their sides."""

@@ -194,7 +194,8 @@ class _Overview:
         if explanation.error is None:
             verdict = format_plain(explanation.verdict)
             shade = self.shades.get(explanation.verdict, "other")
-            place = self._find_place(explanation.verdict)
+            # a verdict outside the policy's list has no place
+            place = self.verdicts.index(explanation.verdict) if explanation.verdict in self.verdicts else -1
             values = [explanation.outputs.get(name) for name in self.columns]
             texts = [format_value(value) for value in values]
             numbers = [float(value) if isinstance(value, int | float) else None for value in values]
@@ -241,10 +242,6 @@ class _Overview:
             rows=rows,
             articles=self._articles.to_base64(),
         )
-
-    def _find_place(self, verdict: Value) -> int:
-        """Return the position of a verdict in the policy's order; -1 if it has none."""
-        return self.verdicts.index(verdict) if verdict in self.verdicts else -1
 
     def _make_anchor(self, business_id: str) -> str:
         """Reserve and return the URL fragment of a restaurant: its id, followed by `~2` and so on if it is taken."""
@@ -297,6 +294,4 @@ def _count_changed_reviews(changes: Sequence[Change]) -> float | None:
 
     Returns None if it changes a parameter, or if there is no change.
     """
-    if not changes or changes[0].parameter is not None:
-        return None
-    return changes[0].number
+    return changes[0].number if changes and changes[0].parameter is None else None

@@ -57,11 +57,6 @@ class SharingEvaluation(Evaluation):
 
     def _find_symbols(self, expressions: Sequence[Expr]) -> set[Symbol]:
         """Return the names in expressions, also those that their filters use."""
-        symbols: set[Symbol] = set()
-        stack = [*expressions]
-        while stack:
-            for symbol in typed.symbols_in(stack.pop()):
-                if symbol.kind is SymbolKind.FILTER and symbol not in symbols:
-                    stack.append(self.filters[symbol.name])
-                symbols.add(symbol)
-        return symbols
+        symbols = {symbol for expression in expressions for symbol in typed.symbols_in(expression)}
+        filters = [self.filters[symbol.name] for symbol in symbols if symbol.kind is SymbolKind.FILTER]
+        return symbols | self._find_symbols(filters) if filters else symbols

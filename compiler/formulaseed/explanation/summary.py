@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from formulaseed.explanation.conditions import join_words
+from formulaseed.explanation.evidence_text import describe_stars
 from formulaseed.explanation.model import (
     MAX_ADDED_REVIEWS,
     MAX_LEFT_OUT_REVIEWS,
@@ -55,12 +57,8 @@ def build_summary_blocks(
         blocks.append(Paragraph(_describe_score(attribution, explanation.rules, shades or {})))
         if attribution.parts:
             blocks.append(chart or build_parts_table(explanation, attribution))
-    notes: list[Block] = []
-    if explanation.error is None:
-        notes = [
-            Paragraph(" ".join(_describe_rest(explanation)), "note"),
-            Paragraph(f"{_describe_policy(explanation)}{hint}", "note"),
-        ]
+    texts = [" ".join(_describe_rest(explanation)), f"{_describe_policy(explanation)}{hint}"]
+    notes = [Paragraph(text, "note") for text in texts if explanation.error is None]
     yield from blocks
     room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))) if chart is None else _MAX_LINES
     items = _list_changes(explanation, room, shades or {})
@@ -109,15 +107,9 @@ def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Sha
 
 def _describe_limit(comparison: Comparison) -> str:
     """Return the limit of a rule in words: `under 4`."""
-    return f"{_LIMIT_WORDS.get(comparison.operator, comparison.operator)} {_format_limit(comparison)}"
-
-
-def _format_limit(comparison: Comparison) -> str:
-    """Return the right side of a comparison as a value."""
-    value = comparison.right_value
-    if isinstance(value, list):
-        return ", ".join(map(format_plain, value))
-    return format_plain(value)
+    right = comparison.right_value
+    values = right if isinstance(right, list) else [right]
+    return f"{_LIMIT_WORDS.get(comparison.operator, comparison.operator)} {', '.join(map(format_plain, values))}"
 
 
 def format_number(value: float) -> str:
@@ -199,9 +191,7 @@ def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARAC
 
 def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
     """Return by code the quote of each part's main review with its stars, cut to `width`, or its id; of facts their source."""
-    reviews: dict[tuple[str, str], Review] = {}
-    for evidence in explanation.evidence:
-        reviews.update({(evidence.step, review.review_id): review for review in evidence.reviews})
+    reviews = {(part.step, review.review_id): review for part in explanation.evidence for review in part.reviews}
     quotes = {}
     for part in explanation.attribution.parts if explanation.attribution else ():
         if part.source == "facts":
@@ -215,9 +205,7 @@ def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
 
 def _describe_review(review: Review, width: int) -> str:
     """Return the quote of a review, cut to `width` characters, with its year and stars if there is room; or else its id."""
-    details = [review.date[:4]] if review.date else []
-    if review.stars is not None:
-        details.append(f"{format_value(review.stars)} {'star' if review.stars == 1 else 'stars'}")
+    details = [*filter(None, ((review.date or "")[:4], describe_stars(review)))]
     about = f"  {', '.join(details)}" if details else ""
     if width - len(about) < _MIN_QUOTE_CHARACTERS:
         about = ""
@@ -263,9 +251,7 @@ def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
             if change.kind == "fewer reviews" and change.number == 1:
                 single.append((_name_reviews(change.review_ids, names)[0], score))
             else:
-                sample = ""
-                if change.counts and change.is_observed:
-                    sample = f"if like {change.like}"
+                sample = f"if like {change.like}" if change.counts and change.is_observed else ""
                 details = ", ".join(filter(None, (score, sample)))
                 ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
         if single:
@@ -319,19 +305,12 @@ def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
     if change.kind == "parameter":
         return change.text
     if change.kind == "fewer reviews":
-        return f"if {_join_words(_name_reviews(change.review_ids, names))} did not count"
+        return f"if {join_words(_name_reviews(change.review_ids, names), 'and')} did not count"
     if not change.counts:
         return change.text
-    counts = _join_words([f"“{one_line(label)}”" for label in change.counts])
-    number = number_of(int(change.number), "more review")
-    if not change.is_observed:
-        return f"with {number} counted as {counts}, which no review of this run is"
-    return f"with {number} counted as {counts}"
-
-
-def _join_words(words: Sequence[str]) -> str:
-    """Return words in a list with `and` before the last one."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    counts = join_words([f"“{one_line(label)}”" for label in change.counts], "and")
+    rest = "" if change.is_observed else ", which no review of this run is"
+    return f"with {number_of(int(change.number), 'more review')} counted as {counts}{rest}"
 
 
 # --- what was read
@@ -365,8 +344,7 @@ def _describe_shares(attribution: Attribution) -> Iterator[str]:
 def _describe_policy(explanation: ExplanationData) -> str:
     """Return who read how many reviews, and by which version of the policy they were scored."""
     run = explanation.run
-    extractor = run.get("extractor")
-    reader = str(extractor) if extractor else "extractor not named"
+    reader = run.get("extractor") or "extractor not named"
     policy = explanation.task
     if run.get("seed_version"):
         policy += f" {run['seed_version']}"

@@ -22,7 +22,6 @@ from formulaseed.explanation.model import (
     Change,
     Comparison,
     Effect,
-    Evidence,
     ExplanationData,
     Fact,
     Match,
@@ -35,7 +34,6 @@ from formulaseed.explanation.waterfall import build_waterfall
 from formulaseed.pages.blocks import (
     Badge,
     Block,
-    Card,
     Details,
     Heading,
     InlineCode,
@@ -122,13 +120,8 @@ def build_page_blocks(
     if chart is None:
         yield from evidence
     outputs = [(InlineCode(name), format_value(value)) for name, value in explanation.outputs.items()]
-    output_table = Table(("name", "value"), [*outputs, *describe_run(explanation.run)])
-    blocks = [
-        *_build_sections(explanation, shades),
-        *evidence,
-        Heading("All outputs, and what made them"),
-        output_table,
-    ]
+    blocks = [*_build_sections(explanation, shades), *evidence, Heading("All outputs, and what made them")]
+    blocks.append(Table(("name", "value"), [*outputs, *describe_run(explanation.run)]))
     headings = {position: block.text for position, block in enumerate(blocks) if isinstance(block, Heading)}
     for start, end in pairwise([*headings, len(blocks)]):
         yield Details(headings[start], tuple(blocks[start + 1 : end]))
@@ -177,14 +170,7 @@ def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
 def _build_rules_table(rules: Sequence[Rule], shades: Shades) -> Table:
     """Return the table of rules with results and distances, the taken rule marked. One must be `taken`."""
     taken = next(number for number, rule in enumerate(rules) if rule.state == "taken")
-    rows = [
-        (
-            rule.words or "otherwise",
-            build_badge(rule.result, shades),
-            describe_nearness(rule),
-        )
-        for rule in rules
-    ]
+    rows = [(rule.words or "otherwise", build_badge(rule.result, shades), describe_nearness(rule)) for rule in rules]
     return Table(("if", "then", "here"), rows, taken)
 
 
@@ -234,13 +220,9 @@ def _describe_change(change: Change) -> str:
 
 def _describe_effect(effect: Effect) -> str:
     """Return a step's value before and after a change, with `(the default)` after the seed's default."""
-    before = format_value(effect.before)
-    after = format_value(effect.after)
-    if effect.default == "before":
-        before += " (the default)"
-    if effect.default == "after":
-        after += " (the default)"
-    return f"{before} to {after}"
+    notes = {effect.default: " (the default)"}
+    before = f"{format_value(effect.before)}{notes.get('before', '')}"
+    return f"{before} to {format_value(effect.after)}{notes.get('after', '')}"
 
 
 def _describe_not_found(explanation: ExplanationData) -> Iterator[str]:
@@ -291,12 +273,10 @@ def _describe_definition(step: Step) -> Line:
     if step.kind == "case":
         taken = step.with_values or "no other rule applies"
         return ", as ", taken, ": ", InlineCode(step.definition)
-    line: tuple[str, ...] = ()
-    if step.kind != "constant":
-        line = (": ", InlineCode(step.definition))
+    line = [] if step.kind == "constant" else [": ", InlineCode(step.definition)]
     if step.with_values:
-        line = (*line, " = ", InlineCode(step.with_values))
-    return line
+        line += [" = ", InlineCode(step.with_values)]
+    return tuple(line)
 
 
 def _describe_default(step: Step, steps: Mapping[str, Step]) -> str:
@@ -347,13 +327,8 @@ def _build_evidence_blocks(
     quoters = {review.quoted_by for part in evidence for review in part.reviews}
     if quoters - {None, "extractor"}:
         yield Paragraph(QUOTES_NOTE, "note")
-    zeros: list[Evidence] = []
-    items: list[ListItem | Card] = []
-    for part in evidence:
-        if groups_zeros and is_zero(part):
-            zeros.append(part)
-        else:
-            items += writer.write(part)
+    zeros = [*filter(is_zero, evidence)] if groups_zeros else []
+    items = [item for part in evidence if part not in zeros for item in writer.write(part)]
     if zeros:
         items.append(ListItem(describe_zeros(zeros)))
         items += [

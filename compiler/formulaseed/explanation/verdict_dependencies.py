@@ -87,10 +87,9 @@ class VerdictDependencies:
         There are at most `_MAX_DRIVERS`. A number that only limits another one is replaced by that one, as a change
         beyond the limits would not move it.
         """
-        times_compared: Counter[str] = Counter()
-        for step in self.steps:
-            if step is self.verdict or (list_branches(step) and step.ty.base is Base.STRING):
-                times_compared.update(name for name in used_step_names(step) if self.steps_by_name[name].ty.is_numeric)
+        strings = [step for step in self.steps[1:] if list_branches(step) and step.ty.base is Base.STRING]
+        compared = [name for step in (self.verdict, *strings) for name in used_step_names(step)]
+        times_compared = Counter(name for name in compared if self.steps_by_name[name].ty.is_numeric)
         unlimited = (
             find_limited_step(self.steps_by_name[name], self.steps_by_name) for name, _ in times_compared.most_common()
         )
@@ -109,12 +108,11 @@ class VerdictDependencies:
 
         A step without requirements is left out.
         """
-        requirements: dict[str, list[FieldRequirement]] = {}
-        for name, aggregate in self.aggregates.items():
-            required = [*self._find_requirements(_list_conditions(aggregate))]
-            if required:
-                requirements[name] = sorted(required, key=lambda requirement: not requirement.is_exact)
-        return requirements
+        required = {
+            name: sorted(self._find_requirements(_list_conditions(aggregate)), key=lambda one: not one.is_exact)
+            for name, aggregate in self.aggregates.items()
+        }
+        return {name: requirements for name, requirements in required.items() if requirements}
 
     def list_labels(self, names: Sequence[str]) -> list[str]:
         """Return the labels of the counts among the aggregates `names`, or of all if none counts.

@@ -39,7 +39,11 @@ class RenderedDocument(ABC):
     @cached_property
     def html(self) -> str:
         """The document as an HTML page that needs no other file."""
-        return as_page(self.title, self._blocks())
+        return as_page(self.title, self._page_blocks())
+
+    def _page_blocks(self) -> Iterable[Block]:
+        """Return the blocks of the HTML page; a subclass may list more there than in text."""
+        return self._blocks()
 
     def _repr_html_(self) -> str:
         return as_html(self._blocks())

@@ -66,7 +66,7 @@ class ScoringUpdate:
         merged = pa.concat_tables([unchanged, pa.Table.from_batches(batches, unchanged.schema)])
         counts[RESTAURANTS] += len(unchanged)
         counts[UNCHANGED] = len(unchanged)
-        counts.update(kind for kind in unchanged.column("error_kind").drop_null().to_pylist())
+        counts.update(unchanged.column("error_kind").drop_null().to_pylist())
         yield from merged.take(pc.sort_indices(merged.column(0))).to_batches()
 
 

@@ -139,14 +139,11 @@ class Policy:
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self.sentences = sentences
         self._by_text: dict[str, set[int]] = {}
-        self._starts: list[int] = []
         self._quoted: dict[str, set[int]] = {}
-        position = 0
         texts = [normalize(sentence.text) for sentence in sentences]
         for index, text in enumerate(texts):
             self._by_text.setdefault(text, set()).add(index)
-            self._starts.append(position)
-            position += len(text) + 1
+        self._starts = [0, *accumulate(len(text) + 1 for text in texts)]
         self._joined = " ".join(texts)
 
     def find(self, quotation: str) -> set[int]:
@@ -172,18 +169,15 @@ class Policy:
 
 def find_gaps(citations: Sequence[Citation], policy: Policy, no_rule: Iterable[str] = ()) -> Gaps:
     """Compare citations with a policy. `no_rule` are the sentences that state no rule, which nothing needs to cite."""
-    quoted = set[int]().union(*(policy.find(sentence) for sentence in no_rule))
-    misquotations = []
-    unstated = []
-    for part in citations:
-        for quotation in part.quotations:
-            quoted |= policy.find(quotation.value)
-            if not policy.find(quotation.value):
-                misquotations.append((part, quotation))
-        unstated += [(part, value) for value in _find_unstated(part, policy)]
-    uncited = [s for index, s in enumerate(policy.sentences) if not s.is_frame and index not in quoted]
-    unsourced = [part for part in citations if not part.quotations]
-    return Gaps(tuple(misquotations), tuple(unstated), tuple(unsourced), tuple(uncited))
+    quotations = [(part, quotation) for part in citations for quotation in part.quotations]
+    texts = [*no_rule, *(quotation.value for _, quotation in quotations)]
+    quoted = set[int]().union(*map(policy.find, texts))
+    return Gaps(
+        misquotations=tuple(pair for pair in quotations if not policy.find(pair[1].value)),
+        unstated=tuple((part, value) for part in citations for value in _find_unstated(part, policy)),
+        unsourced=tuple(part for part in citations if not part.quotations),
+        uncited=tuple(s for index, s in enumerate(policy.sentences) if not s.is_frame and index not in quoted),
+    )
 
 
 def _find_unstated(part: Citation, policy: Policy) -> Iterator[UsedValue]:

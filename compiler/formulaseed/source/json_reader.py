@@ -121,9 +121,9 @@ def plain_value(value: JsonValue) -> Plain:
     return value.value
 
 
-def find_value(document: JsonValue, pointer: str) -> JsonValue | None:
-    """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none."""
-    value: JsonValue | None = document
+def find_value(document: JsonValue | None, pointer: str) -> JsonValue | None:
+    """Return the value that a JSON Pointer (RFC 6901) leads to; None if there is none, or no document."""
+    value = document
     for part in pointer.split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(value, JsonArray):

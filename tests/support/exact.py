@@ -14,7 +14,6 @@ from formulaseed.language.operators import Fault
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import INTEGER
 
-
 MAX_EXPONENT = 2_000
 
 

@@ -256,6 +256,12 @@ class Pool:
         """Return the condition that one of the conditions holds; those after it are not evaluated."""
         return self._join("or", conditions, self.false, self.true)
 
+    def either(self, *conditions: Node) -> Node:
+        """Return the condition that one of the conditions holds, all of which are evaluated."""
+        if any(condition.may_fail for condition in conditions):
+            return self._intern_condition("either", *conditions)
+        return self.disjoin(*conditions)
+
     def _join(self, op: str, conditions: Iterable[Node], neutral: Node, absorbing: Node) -> Node:
         """Return `and` or `or` of the conditions, without those that are `neutral` and after one that is `absorbing`."""
         parts: dict[Node, None] = {}

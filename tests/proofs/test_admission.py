@@ -155,6 +155,27 @@ def test_a_kind_of_review_that_fails_may_be_absent() -> None:
     assert_admitted(prover, lowering, Restaurant([row], {}, {}), "relaxed")
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [{"name": "BAD", "op": "expr", "expr": "context.stars in [1, 1 / context.review_count]"}],
+        [
+            {"name": "F", "op": "define_filter", "expr": "meta.useful // context.review_count < 3"},
+            {"name": "BAD", "op": "count", "where": {"$F": False, "meta.funny": 1e99}},
+        ],
+    ],
+)
+def test_each_failure_is_admitted(steps: list[dict[str, Any]]) -> None:
+    """All values of a list are evaluated, and a comparison that fails does so also if another condition never holds."""
+    seed = load_seed(tiny_seed(compute=steps, output=["BAD"], parameters={}))
+    prover, lowering = prepare(seed, is_wide=False)
+    row = {"review_id": "r1", "extraction": {"mood": "good"}, "meta": {"useful": 8, "funny": 1}}
+    place = Restaurant([row], {"stars": 1, "review_count": 0}, {})
+    assert exact_values(seed.program, *place)[1] == ("BAD", "division_by_zero")
+    for world in ("relaxed", "whole"):
+        assert_admitted(prover, lowering, place, world)
+
+
 @pytest.mark.parametrize("path", TASK_PATHS)
 def test_the_tasks_admit_random_restaurants(path: Any) -> None:
     """No value of a random restaurant contradicts the formulas of a task."""

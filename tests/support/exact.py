@@ -14,6 +14,8 @@ from formulaseed.language.operators import Fault
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import INTEGER
 
+MAX_EXPONENT = 2_000
+
 
 def exact(value: Any) -> Any:
     """A number as a fraction; any other value itself."""
@@ -30,6 +32,14 @@ class ExactEvaluation(Evaluation):
         if isinstance(expression, typed.Call) and expression.function == "float":
             value = self.evaluate(expression.arguments[0], row)
             return exact(int(value)) if isinstance(value, bool) else value
+        exponent: typed.Expr | None = None
+        match expression:
+            case typed.Binary("**", _, right) | typed.Call("pow", (_, right)):
+                exponent = right
+        if exponent is not None:
+            value = self.evaluate(exponent, row)
+            if isinstance(value, Fraction) and abs(value) > MAX_EXPONENT:  # exact powers would take hours
+                raise Fault("overflow", "the exponent is too large")
         return exact(super().evaluate(expression, row))
 
     def evaluate_aggregate(self, aggregate: typed.Aggregate) -> Any:

@@ -176,19 +176,21 @@ class CellFormulas:
         """Yield the conditions that an aggregate fails for a review; one that depends on the review may or may not hold."""
         if not aggregate.may_fail:
             return
+        where, operand = aggregate.args
+        # the conditions of cells lack the comparisons that cells were split at, which may fail themselves
+        yield from self._list_part_failures(where, self.total >= 1)
         component = self._places.get(aggregate)
         if component is None:
-            for part in aggregate.args:
-                yield from self._list_part_failures(part, self.total >= 1)
+            yield from self._list_part_failures(operand, self.total >= 1)
             return
-        for cell, (where, operand) in component.list_parts(aggregate):
-            yield from self._list_part_failures(where, self.counts[cell] >= 1)
-            yield from self._list_part_failures(operand, self._is_present(cell, where))
+        for cell, (own_where, own_operand) in component.list_parts(aggregate):
+            yield from self._list_part_failures(own_operand, self._is_present(cell, own_where))
 
     def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:
         """Yield the conditions that a condition or operand of reviews fails, if it is evaluated for one."""
         for place in find_failures(self.pool, part):
-            if any(self.pool.bounds.decide(condition) is False for condition in place.conditions):
+            is_excluded = any(self.pool.bounds.decide(condition) is False for condition in place.conditions)
+            if is_excluded or self.pool.conjoin(*place.conditions).holds(False):
                 continue
             tests = [self.term(condition) for condition in place.conditions if not condition.fields]
             if len(tests) < len(place.conditions):

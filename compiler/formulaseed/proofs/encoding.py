@@ -33,7 +33,7 @@ class Encoder(CellFormulas):
         self._strings: dict[str, int] = {}
         z3 = self.z3
         self._writers: dict[str, Callable[..., Formula]] = {
-            "and": z3.And, "or": z3.Or, "not": z3.Not, "present": lambda a: a,
+            "and": z3.And, "or": z3.Or, "either": z3.Or, "not": z3.Not, "present": lambda a: a,
             "eq": lambda a, b: a == b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
             "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
         }  # fmt: skip

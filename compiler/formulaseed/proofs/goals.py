@@ -6,7 +6,7 @@ what they do not reach is asked of the solver.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from formulaseed import limits
@@ -21,6 +21,7 @@ from formulaseed.proofs.distance import measure_rule
 from formulaseed.proofs.lowering import may_fail
 from formulaseed.proofs.nodes import ANY, End, Interval, Node, to_constant, to_fraction, walk
 from formulaseed.proofs.runner import Candidate
+from formulaseed.proofs.search import Measure
 from formulaseed.proofs.study import Answer, Options, Study
 
 _FAR = 4
@@ -177,21 +178,32 @@ class SeedStudy(Study):
         best, farthest = max(scored, key=lambda pair: pair[0])
         is_output = step.name in self.program.output
         far = _FAR * max(abs(best), 1)
+
+        def is_enough(value: float) -> bool:
+            """Return True if a score is far out, or as high as it can be."""
+            return value >= far or _is_reached(end, value * sign)
+
         if not _is_reached(end, best * sign):
-            rows = farthest.rows
-            starts = [Candidate(rows * times, farthest.shared) for times in (1, 4, 16) if times * len(rows) < 1000]
-            starts += self.trials.candidates[:: len(self.trials.candidates) // 20 or 1]
-            steps = 120 if is_output else 30
-            climbed = self.trials.climb(starts, score, lambda v: v >= far or _is_reached(end, v * sign), steps)
-            reached = None if climbed is None else score(climbed)
-            if climbed is not None and reached is not None and reached > best:
-                best, farthest = reached, climbed
+            farthest = self._go_farther(farthest, score, is_enough, 120 if is_output else 30)
+            reached = score(farthest)
+            best = best if reached is None else reached
         is_open = best >= far and _is_remote(end)
         if not (is_open or self.is_quick or node.is_constant):
             self.prover.refine(node, to_fraction(best * sign), sign)
         if not is_output:
             return EndClaim("unknown")
         return self._claim_end(step.name, self._get_end(step, node, sign), best * sign, farthest, is_open=is_open)
+
+    def _go_farther(
+        self, start: Candidate, score: Measure, is_enough: Callable[[float], bool], steps: int
+    ) -> Candidate:
+        """Return a candidate with a higher score than the best of the trials, `start`, if climbing finds one; else that."""
+        repeats = [times for times in (1, 4, 16) if times * len(start.rows) < 1000]
+        starts = [Candidate(start.rows * times, start.shared) for times in repeats]
+        starts += self.trials.candidates[:: len(self.trials.candidates) // 20 or 1]
+        climbed = self.trials.climb(starts, score, is_enough, steps)
+        reached = [(score(candidate) or 0, candidate) for candidate in (climbed, start) if candidate is not None]
+        return max(reached, key=lambda pair: pair[0])[1]
 
     def _claim_end(self, name: str, end: End, value: int | float, farthest: Candidate, *, is_open: bool) -> EndClaim:
         """Return the claim about one end of an output, with a confirmed restaurant for the farthest value."""

@@ -128,7 +128,7 @@ class Lowering:
         tests: list[Node] = []
         for operator, operand in zip(comparison.operators, comparison.rest, strict=True):
             if isinstance(operand, typed.List):
-                test = pool.disjoin(*(pool.equate(left, self.lower(item)) for item in operand.items))
+                test = pool.either(*(pool.equate(left, self.lower(item)) for item in operand.items))
             else:
                 right = self.lower(operand)
                 test = pool.contains(right, left) if "in" in operator else pool.compare(operator, left, right)

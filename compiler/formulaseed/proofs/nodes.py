@@ -151,6 +151,26 @@ def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
     return list(zip(switch.args[:-1:2], switch.args[1::2], strict=True))
 
 
+def decide_order(left: Node, right: Node, *, is_strict: bool) -> bool | None:
+    """Return whether a constant or segment is at most, or below, another one; None if it depends, or one is neither."""
+    low, high = left.interval, right.interval
+    if low is None or high is None:
+        return None
+    if low.is_below(high, is_strict=is_strict):
+        return True
+    return False if high.is_below(low, is_strict=not is_strict) else None
+
+
+def is_apart(node: Node, other: Node) -> bool:
+    """Return True if a value is certain to be another one than a second value."""
+    low, high = node.interval, other.interval
+    if low is not None and high is not None:
+        return low.is_below(high, is_strict=True)
+    if node.op == "segment" and other.is_constant:
+        return other.value in node.value.excluded
+    return node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
+
+
 def walk(node: Node, stops: Iterable[Node] = ()) -> Iterator[Node]:
     """Yield a node and the nodes in it, each once; operands of aggregates and of the nodes in `stops` are left out."""
     seen = {node}

@@ -17,7 +17,7 @@ from formulaseed.language.operators import NEGATED, OPERATORS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base
 from formulaseed.proofs.intervals import Bounds
-from formulaseed.proofs.nodes import NO_FIELDS, Constant, Node, Segment
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Node, Segment, decide_order, is_apart
 from formulaseed.proofs.world import Domain
 
 _MAX_PRODUCT = 8
@@ -256,6 +256,12 @@ class Pool:
         """Return the condition that one of the conditions holds; those after it are not evaluated."""
         return self._join("or", conditions, self.false, self.true)
 
+    def either(self, *conditions: Node) -> Node:
+        """Return the condition that one of the conditions holds, all of which are evaluated."""
+        if any(condition.may_fail for condition in conditions):
+            return self._intern_condition("either", *conditions)
+        return self.disjoin(*conditions)
+
     def _join(self, op: str, conditions: Iterable[Node], neutral: Node, absorbing: Node) -> Node:
         """Return `and` or `or` of the conditions, without those that are `neutral` and after one that is `absorbing`."""
         parts: dict[Node, None] = {}
@@ -297,7 +303,7 @@ class Pool:
             nulls = self.is_null(left), self.is_null(right)
             values = self.equate(self.present(left), self.present(right))
             return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
-        if _is_apart(left, right) or _is_apart(right, left):
+        if is_apart(left, right) or is_apart(right, left):
             return self.false
         return self._intern_condition("eq", *sorted((left, right), key=lambda operand: operand.number))
 
@@ -307,11 +313,9 @@ class Pool:
             return self.failure("null", Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        low, high = left.interval, right.interval
-        if low is not None and high is not None:
-            for first, second, answer in ((low, high, True), (high, low, False)):
-                if first.is_below(second, is_strict=is_strict is answer):
-                    return self.constant(answer)
+        answer = decide_order(left, right, is_strict=is_strict)
+        if answer is not None:
+            return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:
             right, is_strict = self.number(ceil(right.value) - 1 if is_strict else floor(right.value)), False
         elif right.base is Base.INTEGER and left.is_constant:
@@ -386,13 +390,3 @@ class Pool:
             )
             memo[node] = node if args == node.args else self.build(node.op, args, node.value, node.base)
         return memo[node]
-
-
-def _is_apart(node: Node, other: Node) -> bool:
-    """Return True if a value is certain to be another one than a second value."""
-    low, high = node.interval, other.interval
-    if low is not None and high is not None:
-        return low.is_below(high, is_strict=True)
-    if node.op == "segment" and other.is_constant:
-        return other.value in node.value.excluded
-    return node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER

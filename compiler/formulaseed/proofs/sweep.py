@@ -93,8 +93,9 @@ class Comparison(Study):
             return None
         old, new = outcomes[0].values[old_name], outcomes[1].values[new_name]
         if all(isinstance(value, int | float) and not isinstance(value, bool) for value in (old, new)):
-            is_close = math.isclose(old, new, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)  # type: ignore[arg-type]
-            return 0 if is_close else 1 if new > old else -1  # type: ignore[operator]
+            if math.isclose(old, new, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):  # type: ignore[arg-type]
+                return 0
+            return 1 if new > old else -1  # type: ignore[operator]
         return 0 if old == new and type(old) is type(new) else -1
 
     def _order(self, old: Node, new: Node, old_name: str, new_name: str) -> str | None:

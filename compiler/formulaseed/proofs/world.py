@@ -81,7 +81,9 @@ class FieldDomain:
         high = format_number(self.high) if self.high < min(widest, Fraction(limits.INTEGER_MAX)) else ""
         if low and high:
             return f"{kind} from {low} to {high}"
-        return f"{kind} of {low} or more" if low else f"{kind} of {high} or less" if high else f"any {kind[:-1]}"
+        if low:
+            return f"{kind} of {low} or more"
+        return f"{kind} of {high} or less" if high else f"any {kind[:-1]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,15 @@ def test_a_kind_of_review_that_fails_may_be_absent() -> None:
     assert_admitted(prover, lowering, Restaurant([row], {}, {}), "relaxed")
 
 
+def test_bounds_say_nothing_about_null() -> None:
+    """A number that is null if it is not below 2 is bounded by 2 only where it is not null."""
+    steps = [{"name": "LOW", "op": "expr", "expr": "context.stars if context.stars < 2 else None"}]
+    seed = load_seed(tiny_seed(compute=steps, output=["LOW"], parameters={}))
+    prover, lowering = prepare(seed, is_wide=False)
+    for stars in (1.5, 2.5):
+        assert_admitted(prover, lowering, Restaurant([], {"stars": stars}, {}), "relaxed")
+
+
 @pytest.mark.parametrize(
     "steps",
     [

@@ -71,9 +71,9 @@ class Encoder(CellFormulas):
             self._terms[node] = self._make_variable(node) if self.is_variable(node) else self._write(node)
         return self._terms[node]
 
-    def _make_variable(self, node: Node) -> Formula:
+    def _make_variable(self, node: Node, prefix: str = "v") -> Formula:
         """Return a new variable of a node's type."""
-        name = f"v{node.number}"
+        name = f"{prefix}{node.number}"
         if node.base is Base.BOOLEAN:
             return self.make_boolean(name)
         if node.base is Base.STRING:
@@ -117,10 +117,9 @@ class Encoder(CellFormulas):
             case "const":
                 return self.constant(node.value)
             case "switch":
-                values = (*node.args[1::2], node.args[-1])
-                other = next((value for value in values if not value.holds(None)), values[-1])
-                # null has no type, and stands for any value
-                return self._choose(node, lambda value: self.term(other if value.holds(None) else value))
+                # null stands for any value: bounds of the switch say nothing about it
+                anything = self._make_variable(node, "any")
+                return self._choose(node, lambda value: anything if value.holds(None) else self.term(value))
             case "is_null":
                 return self.null(node.args[0])
             case "/" if node.args[1].is_constant and node.args[1].value:

@@ -7,13 +7,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from formulaseed.language.aggregates import AGGREGATES
 from formulaseed.source.printing import escape_hidden_characters
 
 Value = Annotated[str | int | float | bool | None, WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
-_KINDS: list[JsonValue] = [*AGGREGATES, "lookup", "formula", "case", "constant"]
+_OTHER_KINDS = ("lookup", "formula", "case", "constant")
+
+
+def _list_aggregates(schema: dict[str, Any]) -> None:
+    """Add the names of aggregates to the JSON Schema of a string, which is changed."""
+    schema["enum"] = [*AGGREGATES]
+
+
+def _list_kinds(schema: dict[str, Any]) -> None:
+    """Add the kinds of steps to the JSON Schema of a string, which is changed."""
+    schema["enum"] = [*AGGREGATES, *_OTHER_KINDS]
+
+
 State = Literal["taken", "false", "not reached"]
 ChangeKind = Literal["more reviews", "fewer reviews", "parameter"]
 MAX_ADDED_REVIEWS = 12  # advice that takes more new reviews is none
@@ -61,7 +73,7 @@ class Step(_Part):
 
     name: str = Field(description="Its name in the seed.")
     label: str = Field(description="The step in words: its label in the seed or, without one, words from its name.")
-    kind: str = Field(description="What kind of operation it is.", json_schema_extra={"enum": _KINDS})
+    kind: str = Field(description="What kind of operation it is.", json_schema_extra=_list_kinds)
     value: Value = Field(description="Its value; null too where it failed or what it uses did.")
     definition: str = Field(description="What the step does, as a formula or in a few words.")
     with_values: str | None = Field(
@@ -123,9 +135,7 @@ class Evidence(_Part):
     """The reviews behind a step over reviews."""
 
     step: str = Field(description="The step.")
-    function: str = Field(
-        description="What it does with the reviews that count.", json_schema_extra={"enum": [*AGGREGATES]}
-    )
+    function: str = Field(description="What it does with the reviews that count.", json_schema_extra=_list_aggregates)
     value: Value = Field(description="Its value.")
     of: str | None = Field(description="What it takes of each review, a field in words or a formula; null for a count.")
     condition: str | None = Field(description="What a review must meet to count, in words; null where all do.")

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from formulaseed import __version__
-from formulaseed.cli.options import benchmark_option, reference_option, strict_option
+from formulaseed.cli.options import benchmark_option, reference_option, refuse, strict_option
 from formulaseed.cli.output import emit, process_files, say, show, show_diagnostics
 from formulaseed.data.files import replace_file
 from formulaseed.diagnostics.codes import CODES, read_page
@@ -54,20 +54,17 @@ def check(seeds: tuple[str, ...], watch: bool, **options: Any) -> None:
     """
     checking = _Check(seeds, **options)
     is_for_people = checking.statistics or checking.diff or watch
-    refusals = {
-        "--statistics, --diff and --watch are for people: pass them without --format": is_for_people
-        and checking.form != "text",
-        "--diff shows what --fix would change: pass both": checking.diff and not checking.fix,
-        "--policy compares one seed with one policy: pass one file, without --fix": checking.policy
-        and (len(seeds) != 1 or checking.fix),
-        "--baseline lists the known gaps between a seed and its policy: pass --policy too": checking.baseline
-        and not checking.policy,
-        "--watch is for files, and checks them: pass it without --diff and `-`": watch
-        and (checking.diff or "-" in seeds),
-    }
-    for message, is_refused in refusals.items():
-        if is_refused:
-            raise click.UsageError(message)
+    refuse(
+        (is_for_people and checking.form != "text",
+         "--statistics, --diff and --watch are for people: pass them without --format"),
+        (checking.diff and not checking.fix, "--diff shows what --fix would change: pass both"),
+        (checking.policy and (len(seeds) != 1 or checking.fix),
+         "--policy compares one seed with one policy: pass one file, without --fix"),
+        (checking.baseline and not checking.policy,
+         "--baseline lists the known gaps between a seed and its policy: pass --policy too"),
+        (watch and (checking.diff or "-" in seeds),
+         "--watch is for files, and checks them: pass it without --diff and `-`"),
+    )  # fmt: skip
     if watch:
         _watch([*seeds, *filter(None, (checking.reference, checking.policy, checking.baseline))], checking.run)
     sys.exit(checking.run())

@@ -276,7 +276,8 @@ FUNCTIONS: dict[str, Function] = {
         Function(
             name="ceil", parameters=("value",), description="The next integer above", examples=(("ceil(2.1)", 3),),
             returns="integer", result=lambda _: INTEGER, range=_whole_range, apply=math.ceil, is_rounding=True,
-            definition=define_ceiling,            spellings={"python": Spelling("math.ceil({0})"), "sql": Spelling("CEIL({0})")},
+            definition=define_ceiling,
+            spellings={"python": Spelling("math.ceil({0})"), "sql": Spelling("CEIL({0})")},
         ),
         Function(
             name="clamp", parameters=("value", "low", "high"), description="The value, kept between low and high",

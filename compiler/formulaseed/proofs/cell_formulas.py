@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
@@ -17,7 +18,7 @@ Formula = Any
 """An expression of z3, which has no types."""
 
 
-class CellFormulas:
+class CellFormulas(ABC):
     """The formulas of a pool's aggregates. `components` are None if there are too many cells: aggregates are only bounded.
 
     With `is_whole`, numbers of reviews are integers; otherwise they are real numbers, 0 or at least 1, which is faster to decide.
@@ -42,9 +43,9 @@ class CellFormulas:
 
     # --- parts of formulas
 
+    @abstractmethod
     def term(self, node: Node) -> Formula:
         """Return the formula of a value."""
-        raise NotImplementedError
 
     def make_number(self, name: str, *, is_whole: bool = False) -> Formula:
         """Return a new variable for a number."""

@@ -151,9 +151,8 @@ def query_too_large(span: Span, layers: int) -> Diagnostic:
 def often_handed_back(source: Source, restaurants: str, share: float) -> Diagnostic:
     """Return FS706: a query handed more than 1 % of the restaurants back to the module; `share` is the part of all."""
     message = f"the query handed {restaurants} back to the module, {share:.1%} of all"
-    return diagnostic(
-        "FS706", Span(source, 0, 0), message, "`--backend module` scores without the query, perhaps faster"
-    )
+    help = "dates that are not YYYY-MM-DD are the usual cause: cast the column to DATE, or pass `--backend module`"
+    return diagnostic("FS706", Span(source, 0, 0), message, help)
 
 
 WAS_REFUSED = "the module generated from {} was refused: {}"

@@ -82,7 +82,11 @@ filter_not_tested = define_1(
 )
 value_as_filter = define_1("FS205", "`{0}` is a value, not a filter", "use `$` for a `define_filter` step only")
 field_as_step = define_1("FS401", "`{0}` is a field of each review", "name a step that counts or sums it")
-several_directions = define("FS511", "a property has one direction, not several", "write two properties")
+several_directions = define(
+    "FS511",
+    "a property has one of the keys `increasing`, `decreasing`, `never_lowers` and `never_raises`",
+    "write a property for each",
+)
 without_order = define_2("FS301", "`{0}` is {1}, which neither rises nor falls", "name a step that is a number")
 independent = define_2(
     "FS509",

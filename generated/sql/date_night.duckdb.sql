@@ -102,25 +102,25 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- n_dates: evenings for two: count where $is_date
-    COUNT(*) FILTER (WHERE "is_date") AS "n_dates",
+    CAST(COUNT_IF("is_date") AS BIGINT) AS "n_dates",
     -- n_first_dates: first dates: count where extraction.occasion == 'first_date'
-    COUNT(*) FILTER (WHERE "occasion" = 'first_date') AS "n_first_dates",
+    CAST(COUNT_IF("occasion" = 'first_date') AS BIGINT) AS "n_first_dates",
     -- n_celebrations: celebrations: count where extraction.occasion == 'celebration'
-    COUNT(*) FILTER (WHERE "occasion" = 'celebration') AS "n_celebrations",
+    CAST(COUNT_IF("occasion" = 'celebration') AS BIGINT) AS "n_celebrations",
     -- n_romantic: romantic evenings: count where $is_date and extraction.mood == 'romantic'
-    COUNT(*) FILTER (WHERE "is_date" AND "mood" = 'romantic') AS "n_romantic",
+    CAST(COUNT_IF("is_date" AND "mood" = 'romantic') AS BIGINT) AS "n_romantic",
     -- n_spoiled: spoiled evenings: count where $is_date and extraction.mood == 'spoiled'
-    COUNT(*) FILTER (WHERE "is_date" AND "mood" = 'spoiled') AS "n_spoiled",
+    CAST(COUNT_IF("is_date" AND "mood" = 'spoiled') AS BIGINT) AS "n_spoiled",
     -- n_loud: evenings with too much noise: count where $is_date and not $is_quiet_date
-    COUNT(*) FILTER (WHERE "is_date" AND NOT "is_quiet_date") AS "n_loud",
+    CAST(COUNT_IF("is_date" AND NOT "is_quiet_date") AS BIGINT) AS "n_loud",
     -- n_smooth: evenings without trouble: count where $is_smooth_date
-    COUNT(*) FILTER (WHERE "is_smooth_date") AS "n_smooth",
+    CAST(COUNT_IF("is_smooth_date") AS BIGINT) AS "n_smooth",
     -- n_onlookers: other guests who found it romantic: count where not $is_date and extraction.mood == 'romantic'
-    COUNT(*) FILTER (WHERE NOT "is_date" AND "mood" = 'romantic') AS "n_onlookers",
+    CAST(COUNT_IF(NOT "is_date" AND "mood" = 'romantic') AS BIGINT) AS "n_onlookers",
     -- n_soft_light: quiet visits with praised lighting: count where extraction.soft_light and not extraction.too_loud
-    COUNT(*) FILTER (WHERE "soft_light" AND NOT "too_loud") AS "n_soft_light",
+    CAST(COUNT_IF("soft_light" AND NOT "too_loud") AS BIGINT) AS "n_soft_light",
     -- n_return: couples who mean to come back: count where $is_date and extraction.would_return
-    COUNT(*) FILTER (WHERE "is_date" AND "would_return") AS "n_return"
+    CAST(COUNT_IF("is_date" AND "would_return") AS BIGINT) AS "n_return"
   FROM review_4
   GROUP BY "business_id"
 ),

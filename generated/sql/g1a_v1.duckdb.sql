@@ -67,11 +67,11 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- n_mild: count where e['incident_severity'] == 'mild' and e['account_type'] == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'mild' AND "account_type" = 'firsthand') AS "n_mild",
+    CAST(COUNT_IF("incident_severity" = 'mild' AND "account_type" = 'firsthand') AS BIGINT) AS "n_mild",
     -- n_moderate: count where e['incident_severity'] == 'moderate' and e['account_type'] == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'moderate' AND "account_type" = 'firsthand') AS "n_moderate",
+    CAST(COUNT_IF("incident_severity" = 'moderate' AND "account_type" = 'firsthand') AS BIGINT) AS "n_moderate",
     -- n_severe: count where e['incident_severity'] == 'severe' and e['account_type'] == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'severe' AND "account_type" = 'firsthand') AS "n_severe",
+    CAST(COUNT_IF("incident_severity" = 'severe' AND "account_type" = 'firsthand') AS BIGINT) AS "n_severe",
     -- part of recency_decay
     MAX("year") FILTER (WHERE "account_type" = 'firsthand' AND "incident_severity" <> 'none') AS "recency_decay_max"
   FROM review

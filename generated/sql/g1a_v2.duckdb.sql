@@ -99,23 +99,23 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_MILD: mild reactions: count where extraction.incident_severity == 'mild' and extraction.account_type == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'mild' AND "account_type" = 'firsthand') AS "N_MILD",
+    CAST(COUNT_IF("incident_severity" = 'mild' AND "account_type" = 'firsthand') AS BIGINT) AS "N_MILD",
     -- N_MODERATE: moderate reactions: count where extraction.incident_severity == 'moderate' and extraction.account_type == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'moderate' AND "account_type" = 'firsthand') AS "N_MODERATE",
+    CAST(COUNT_IF("incident_severity" = 'moderate' AND "account_type" = 'firsthand') AS BIGINT) AS "N_MODERATE",
     -- N_SEVERE: severe reactions: count where extraction.incident_severity == 'severe' and extraction.account_type == 'firsthand'
-    COUNT(*) FILTER (WHERE "incident_severity" = 'severe' AND "account_type" = 'firsthand') AS "N_SEVERE",
+    CAST(COUNT_IF("incident_severity" = 'severe' AND "account_type" = 'firsthand') AS BIGINT) AS "N_SEVERE",
     -- N_POSITIVE: helpful answers by staff: count where extraction.safety_interaction == 'positive'
-    COUNT(*) FILTER (WHERE "safety_interaction" = 'positive') AS "N_POSITIVE",
+    CAST(COUNT_IF("safety_interaction" = 'positive') AS BIGINT) AS "N_POSITIVE",
     -- N_NEGATIVE: dismissive answers by staff: count where extraction.safety_interaction == 'negative'
-    COUNT(*) FILTER (WHERE "safety_interaction" = 'negative') AS "N_NEGATIVE",
+    CAST(COUNT_IF("safety_interaction" = 'negative') AS BIGINT) AS "N_NEGATIVE",
     -- N_BETRAYAL: broken promises of safety: count where extraction.safety_interaction == 'betrayal'
-    COUNT(*) FILTER (WHERE "safety_interaction" = 'betrayal') AS "N_BETRAYAL",
+    CAST(COUNT_IF("safety_interaction" = 'betrayal') AS BIGINT) AS "N_BETRAYAL",
     -- N_ALLERGY_REVIEWS: relevant reviews: count
     COUNT(*) AS "N_ALLERGY_REVIEWS",
     -- N_RECENT: reactions since 2023: count where $IS_INCIDENT and meta.year >= 2023
-    COUNT(*) FILTER (WHERE "IS_INCIDENT" AND "year" >= 2023) AS "N_RECENT",
+    CAST(COUNT_IF("IS_INCIDENT" AND "year" >= 2023) AS BIGINT) AS "N_RECENT",
     -- N_OLD: reactions before 2023: count where $IS_INCIDENT and meta.year < 2023
-    COUNT(*) FILTER (WHERE "IS_INCIDENT" AND "year" < 2023) AS "N_OLD",
+    CAST(COUNT_IF("IS_INCIDENT" AND "year" < 2023) AS BIGINT) AS "N_OLD",
     -- MOST_RECENT_YEAR: year of the latest reaction: max of meta.year where $IS_INCIDENT, default 2020
     MAX("year") FILTER (WHERE "IS_INCIDENT") AS "MOST_RECENT_YEAR",
     MAX("TOTAL_WEIGHT_row_fault") AS "TOTAL_WEIGHT_fault",

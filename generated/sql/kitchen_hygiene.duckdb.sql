@@ -138,25 +138,25 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_JUDGED: trustworthy reviews: count where $IS_VALID
-    COUNT(*) FILTER (WHERE "IS_VALID_2") AS "N_JUDGED",
+    CAST(COUNT_IF("IS_VALID_2") AS BIGINT) AS "N_JUDGED",
     -- N_ISSUES: problems seen by guests: count where $IS_ISSUE
-    COUNT(*) FILTER (WHERE "IS_ISSUE") AS "N_ISSUES",
+    CAST(COUNT_IF("IS_ISSUE") AS BIGINT) AS "N_ISSUES",
     -- N_MINOR: minor problems: count where $IS_ISSUE and not $IS_SERIOUS
-    COUNT(*) FILTER (WHERE "IS_ISSUE" AND NOT "IS_SERIOUS") AS "N_MINOR",
+    CAST(COUNT_IF("IS_ISSUE" AND NOT "IS_SERIOUS") AS BIGINT) AS "N_MINOR",
     -- N_PEST: sightings of pests: count where $IS_SERIOUS and extraction.hygiene_issue == 'pest'
-    COUNT(*) FILTER (WHERE "IS_SERIOUS" AND "hygiene_issue" = 'pest') AS "N_PEST",
+    CAST(COUNT_IF("IS_SERIOUS" AND "hygiene_issue" = 'pest') AS BIGINT) AS "N_PEST",
     -- N_VOUCHED: serious problems with useful votes: count where $IS_VOUCHED
-    COUNT(*) FILTER (WHERE "IS_VOUCHED") AS "N_VOUCHED",
+    CAST(COUNT_IF("IS_VOUCHED") AS BIGINT) AS "N_VOUCHED",
     -- N_CURRENT: serious problems of this year: count where $IS_CURRENT
-    COUNT(*) FILTER (WHERE "IS_CURRENT") AS "N_CURRENT",
+    CAST(COUNT_IF("IS_CURRENT") AS BIGINT) AS "N_CURRENT",
     -- N_UNRESOLVED: problems that staff knew of and left: count where $IS_ISSUE and extraction.told_staff and not extraction.staff_fixed
-    COUNT(*) FILTER (WHERE "IS_ISSUE" AND "told_staff" AND NOT "staff_fixed") AS "N_UNRESOLVED",
+    CAST(COUNT_IF("IS_ISSUE" AND "told_staff" AND NOT "staff_fixed") AS BIGINT) AS "N_UNRESOLVED",
     -- N_ILL: guests who fell ill: count where $IS_VALID and extraction.illness in ['ill', 'medical']
-    COUNT(*) FILTER (WHERE "IS_VALID_2" AND "illness" IN ('ill', 'medical')) AS "N_ILL",
+    CAST(COUNT_IF("IS_VALID_2" AND "illness" IN ('ill', 'medical')) AS BIGINT) AS "N_ILL",
     -- N_SUSPECTED: suspected illnesses: count where $IS_VALID and extraction.illness == 'suspected' and context.review_count >= 25
-    COUNT(*) FILTER (WHERE "IS_VALID_2" AND "illness" = 'suspected' AND "review_count" >= 25) AS "N_SUSPECTED",
+    CAST(COUNT_IF("IS_VALID_2" AND "illness" = 'suspected' AND "review_count" >= 25) AS BIGINT) AS "N_SUSPECTED",
     -- N_CLEAN: praises of cleanliness: count where $IS_VALID and extraction.praised_clean and extraction.hygiene_issue == 'none'
-    COUNT(*) FILTER (WHERE "IS_VALID_2" AND "praised_clean" AND "hygiene_issue" = 'none') AS "N_CLEAN",
+    CAST(COUNT_IF("IS_VALID_2" AND "praised_clean" AND "hygiene_issue" = 'none') AS BIGINT) AS "N_CLEAN",
     -- SERIOUS_WEIGHT: serious problems, weighed by age: sum of clamp(1.0 - 0.2 * (param.AS_OF_YEAR - meta.year), 0.2, 1.0) where $IS_SERIOUS
     SUM(GREATEST(0.2e0, LEAST(1.0e0, 1.0e0 - 0.2e0 * (2025 - "year"))) ORDER BY "position") FILTER (WHERE "IS_SERIOUS") AS "SERIOUS_WEIGHT",
     -- WORST_CASE: worst case, in levels: max of (3 if extraction.hygiene_issue == 'pest' else 2 if extraction.hygiene_issue == 'handling' else 1) + (2 if...

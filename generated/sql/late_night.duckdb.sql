@@ -125,17 +125,17 @@ total AS (
     -- N_REVIEWS: relevant reviews: count
     COUNT(*) AS "N_REVIEWS",
     -- N_LATE: late visits: count where $IS_LATE
-    COUNT(*) FILTER (WHERE "IS_LATE") AS "N_LATE",
+    CAST(COUNT_IF("IS_LATE") AS BIGINT) AS "N_LATE",
     -- N_LATE_DARK: late visits in dark months: count where $IS_LATE and $IS_DARK_MONTH
-    COUNT(*) FILTER (WHERE "IS_LATE" AND "IS_DARK_MONTH") AS "N_LATE_DARK",
+    CAST(COUNT_IF("IS_LATE" AND "IS_DARK_MONTH") AS BIGINT) AS "N_LATE_DARK",
     -- N_INCIDENTS: late visits with an incident: count where $IS_LATE and extraction.safety_concern == 'incident'
-    COUNT(*) FILTER (WHERE "IS_LATE" AND "safety_concern" = 'incident') AS "N_INCIDENTS",
+    CAST(COUNT_IF("IS_LATE" AND "safety_concern" = 'incident') AS BIGINT) AS "N_INCIDENTS",
     -- N_ROWDY: late visits with a rowdy crowd and no security: count where $IS_LATE and extraction.rowdy_crowd and not extraction.security_present
-    COUNT(*) FILTER (WHERE "IS_LATE" AND "rowdy_crowd" AND NOT "security_present") AS "N_ROWDY",
+    CAST(COUNT_IF("IS_LATE" AND "rowdy_crowd" AND NOT "security_present") AS BIGINT) AS "N_ROWDY",
     -- N_SECURED: late visits with security: count where $IS_LATE and extraction.security_present
-    COUNT(*) FILTER (WHERE "IS_LATE" AND "security_present") AS "N_SECURED",
+    CAST(COUNT_IF("IS_LATE" AND "security_present") AS BIGINT) AS "N_SECURED",
     -- N_CLOSED_EARLY: visits that found it closed early: count where extraction.closed_early and not $IS_NEW_YEAR
-    COUNT(*) FILTER (WHERE "closed_early" AND NOT "IS_NEW_YEAR") AS "N_CLOSED_EARLY",
+    CAST(COUNT_IF("closed_early" AND NOT "IS_NEW_YEAR") AS BIGINT) AS "N_CLOSED_EARLY",
     -- CONCERN_WEIGHT: weight of all concerns: sum of (3 if extraction.safety_concern == 'incident' else 1) * (3 if $IS_DARK_MONTH else 2) where $IS_CONCERN
     CAST(SUM((CASE WHEN "safety_concern" = 'incident' THEN 3 ELSE 1 END * CASE WHEN "IS_DARK_MONTH" THEN 3 ELSE 2 END)) FILTER (WHERE "IS_CONCERN") AS BIGINT) AS "CONCERN_WEIGHT"
   FROM review_4

@@ -88,17 +88,17 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_COMPARED: comparisons: count where $IS_COMPARED
-    COUNT(*) FILTER (WHERE "IS_COMPARED") AS "N_COMPARED",
+    CAST(COUNT_IF("IS_COMPARED") AS BIGINT) AS "N_COMPARED",
     -- N_WON: comparisons won: count where extraction.comparison == 'better'
-    COUNT(*) FILTER (WHERE "comparison" = 'better') AS "N_WON",
+    CAST(COUNT_IF("comparison" = 'better') AS BIGINT) AS "N_WON",
     -- N_LOST: comparisons lost: count where extraction.comparison == 'worse'
-    COUNT(*) FILTER (WHERE "comparison" = 'worse') AS "N_LOST",
+    CAST(COUNT_IF("comparison" = 'worse') AS BIGINT) AS "N_LOST",
     -- N_NAMED: comparisons with a named rival: count where $IS_NAMED
-    COUNT(*) FILTER (WHERE "IS_NAMED") AS "N_NAMED",
+    CAST(COUNT_IF("IS_NAMED") AS BIGINT) AS "N_NAMED",
     -- N_NAMED_LOST: comparisons lost to a named rival: count where $IS_NAMED and extraction.comparison == 'worse'
-    COUNT(*) FILTER (WHERE "IS_NAMED" AND "comparison" = 'worse') AS "N_NAMED_LOST",
+    CAST(COUNT_IF("IS_NAMED" AND "comparison" = 'worse') AS BIGINT) AS "N_NAMED_LOST",
     -- N_SWITCHED: guests who switched here: count where extraction.switched_here and extraction.comparison != 'worse'
-    COUNT(*) FILTER (WHERE "switched_here" AND "comparison" <> 'worse') AS "N_SWITCHED",
+    CAST(COUNT_IF("switched_here" AND "comparison" <> 'worse') AS BIGINT) AS "N_SWITCHED",
     -- SWING: weighed outcome of all comparisons: sum of (1 if extraction.comparison == 'better' else -1 if extraction.comparison == 'worse' else 0) * (1....
     SUM(CASE WHEN "comparison" = 'better' THEN 1 ELSE CASE WHEN "comparison" = 'worse' THEN -1 ELSE 0 END END * CASE WHEN "basis" IN ('food', 'price') THEN 1.5e0 ELSE 1.0e0 END * (1 + 0.5e0 * CASE WHEN "IS_NAMED" THEN 1 ELSE 0 END)) FILTER (WHERE "IS_COMPARED") AS "SWING"
   FROM review_3

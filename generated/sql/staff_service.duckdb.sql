@@ -118,21 +118,21 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_SERVICE: reviews of the service: count where $IS_SERVICE
-    COUNT(*) FILTER (WHERE "IS_SERVICE") AS "N_SERVICE",
+    CAST(COUNT_IF("IS_SERVICE") AS BIGINT) AS "N_SERVICE",
     -- N_WARM: reviews of warm staff: count where $IS_SERVICE and extraction.attitude == 'warm'
-    COUNT(*) FILTER (WHERE "IS_SERVICE" AND "attitude" = 'warm') AS "N_WARM",
+    CAST(COUNT_IF("IS_SERVICE" AND "attitude" = 'warm') AS BIGINT) AS "N_WARM",
     -- N_RUDE: reviews of rude staff: count where $IS_SERVICE and extraction.attitude == 'rude'
-    COUNT(*) FILTER (WHERE "IS_SERVICE" AND "attitude" = 'rude') AS "N_RUDE",
+    CAST(COUNT_IF("IS_SERVICE" AND "attitude" = 'rude') AS BIGINT) AS "N_RUDE",
     -- N_VOUCHED_RUDE: reviews of rude staff with useful votes: count where $IS_VOUCHED and extraction.attitude == 'rude'
-    COUNT(*) FILTER (WHERE "IS_VOUCHED" AND "attitude" = 'rude') AS "N_VOUCHED_RUDE",
+    CAST(COUNT_IF("IS_VOUCHED" AND "attitude" = 'rude') AS BIGINT) AS "N_VOUCHED_RUDE",
     -- N_SLOW: reviews of slow or absent staff: count where not $IS_JOKE and extraction.attentiveness in ['slow', 'absent']
-    COUNT(*) FILTER (WHERE NOT "IS_JOKE" AND "attentiveness" IN ('slow', 'absent')) AS "N_SLOW",
+    CAST(COUNT_IF(NOT "IS_JOKE" AND "attentiveness" IN ('slow', 'absent')) AS BIGINT) AS "N_SLOW",
     -- N_UNFIXED: wrong orders left as they were: count where not $IS_JOKE and extraction.order_error == 'unfixed'
-    COUNT(*) FILTER (WHERE NOT "IS_JOKE" AND "order_error" = 'unfixed') AS "N_UNFIXED",
+    CAST(COUNT_IF(NOT "IS_JOKE" AND "order_error" = 'unfixed') AS BIGINT) AS "N_UNFIXED",
     -- N_RECOVERED: wrong orders that a manager put right: count where not $IS_JOKE and extraction.order_error == 'fixed' and extraction.manager_involved
-    COUNT(*) FILTER (WHERE NOT "IS_JOKE" AND "order_error" = 'fixed' AND "manager_involved") AS "N_RECOVERED",
+    CAST(COUNT_IF(NOT "IS_JOKE" AND "order_error" = 'fixed' AND "manager_involved") AS BIGINT) AS "N_RECOVERED",
     -- N_NAMED_PRAISE: praises of a named employee: count where $IS_SERVICE and extraction.attitude == 'warm' and extraction.employee_named != ''
-    COUNT(*) FILTER (WHERE "IS_SERVICE" AND "attitude" = 'warm' AND "employee_named" <> '') AS "N_NAMED_PRAISE",
+    CAST(COUNT_IF("IS_SERVICE" AND "attitude" = 'warm' AND "employee_named" <> '') AS BIGINT) AS "N_NAMED_PRAISE",
     -- LOWEST_STARS: lowest rating, in stars: min of meta.stars where $IS_SERVICE, default 3
     MIN("stars") FILTER (WHERE "IS_SERVICE") AS "LOWEST_STARS",
     -- HIGHEST_STARS: highest rating, in stars: max of meta.stars where $IS_SERVICE, default 3

@@ -95,17 +95,17 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_JUDGED: opinions on prices: count where $IS_PRICE_TALK
-    COUNT(*) FILTER (WHERE "IS_PRICE_TALK") AS "N_JUDGED",
+    CAST(COUNT_IF("IS_PRICE_TALK") AS BIGINT) AS "N_JUDGED",
     -- N_FAVORABLE: opinions that the price is fair or better: count where extraction.price_view in ['bargain', 'fair']
-    COUNT(*) FILTER (WHERE "price_view" IN ('bargain', 'fair')) AS "N_FAVORABLE",
+    CAST(COUNT_IF("price_view" IN ('bargain', 'fair')) AS BIGINT) AS "N_FAVORABLE",
     -- N_OVERPRICED: opinions that it is overpriced: count where extraction.price_view == 'overpriced'
-    COUNT(*) FILTER (WHERE "price_view" = 'overpriced') AS "N_OVERPRICED",
+    CAST(COUNT_IF("price_view" = 'overpriced') AS BIGINT) AS "N_OVERPRICED",
     -- N_HIDDEN: reviews of hidden charges: count where extraction.hidden_charges
-    COUNT(*) FILTER (WHERE "hidden_charges") AS "N_HIDDEN",
+    CAST(COUNT_IF("hidden_charges") AS BIGINT) AS "N_HIDDEN",
     -- N_AGAIN: guests who would pay again: count where $IS_PRICE_TALK and extraction.would_pay_again
-    COUNT(*) FILTER (WHERE "IS_PRICE_TALK" AND "would_pay_again") AS "N_AGAIN",
+    CAST(COUNT_IF("IS_PRICE_TALK" AND "would_pay_again") AS BIGINT) AS "N_AGAIN",
     -- N_PRICED: reviews that state an amount: count where $IS_PRICED
-    COUNT(*) FILTER (WHERE "IS_PRICED") AS "N_PRICED",
+    CAST(COUNT_IF("IS_PRICED") AS BIGINT) AS "N_PRICED",
     -- SPEND_TOTAL: sum of the amounts, in dollars: sum of extraction.amount_per_person where $IS_PRICED
     SUM("amount_per_person" ORDER BY "position") FILTER (WHERE "IS_PRICED") AS "SPEND_TOTAL",
     -- HIGHEST_SPEND: highest amount per person, in dollars: max of extraction.amount_per_person where $IS_PRICED, default 0

@@ -90,27 +90,27 @@ total AS (
     BIT_COUNT(COALESCE(BIT_OR(CAST(1 AS BIGINT) << CASE WHEN "position" BETWEEN 0 AND 61 THEN "position" END), 0))
       + COALESCE(LIST_UNIQUE(LIST("position") FILTER (WHERE "position" NOT BETWEEN 0 AND 61)), 0) AS "order_count",
     -- N_WAITS: waits: count where $IS_WAIT
-    COUNT(*) FILTER (WHERE "IS_WAIT") AS "N_WAITS",
+    CAST(COUNT_IF("IS_WAIT") AS BIGINT) AS "N_WAITS",
     -- N_TABLE: waits for a table: count where extraction.wait_kind == 'table'
-    COUNT(*) FILTER (WHERE "wait_kind" = 'table') AS "N_TABLE",
+    CAST(COUNT_IF("wait_kind" = 'table') AS BIGINT) AS "N_TABLE",
     -- N_FOOD: waits for food or drinks: count where extraction.wait_kind == 'food'
-    COUNT(*) FILTER (WHERE "wait_kind" = 'food') AS "N_FOOD",
+    CAST(COUNT_IF("wait_kind" = 'food') AS BIGINT) AS "N_FOOD",
     -- N_BILL: waits for the bill: count where extraction.wait_kind == 'bill'
-    COUNT(*) FILTER (WHERE "wait_kind" = 'bill') AS "N_BILL",
+    CAST(COUNT_IF("wait_kind" = 'bill') AS BIGINT) AS "N_BILL",
     -- N_TIMED: waits with a stated time: count where $IS_TIMED
-    COUNT(*) FILTER (WHERE "IS_TIMED") AS "N_TIMED",
+    CAST(COUNT_IF("IS_TIMED") AS BIGINT) AS "N_TIMED",
     -- N_MODERATE: waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
-    COUNT(*) FILTER (WHERE "IS_TIMED" AND "wait_minutes" >= 15 AND "wait_minutes" < 45) AS "N_MODERATE",
+    CAST(COUNT_IF("IS_TIMED" AND "wait_minutes" >= 15 AND "wait_minutes" < 45) AS BIGINT) AS "N_MODERATE",
     -- N_LONG: waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45
-    COUNT(*) FILTER (WHERE "IS_TIMED" AND "wait_minutes" >= 45) AS "N_LONG",
+    CAST(COUNT_IF("IS_TIMED" AND "wait_minutes" >= 45) AS BIGINT) AS "N_LONG",
     -- N_RECENT_LONG: recent waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
-    COUNT(*) FILTER (WHERE "IS_TIMED" AND "wait_minutes" >= 45 AND "year" >= 2020) AS "N_RECENT_LONG",
+    CAST(COUNT_IF("IS_TIMED" AND "wait_minutes" >= 45 AND "year" >= 2020) AS BIGINT) AS "N_RECENT_LONG",
     -- N_WALKED_OUT: walkouts: count where $IS_WAIT and extraction.outcome == 'walked_out'
-    COUNT(*) FILTER (WHERE "IS_WAIT" AND "outcome" = 'walked_out') AS "N_WALKED_OUT",
+    CAST(COUNT_IF("IS_WAIT" AND "outcome" = 'walked_out') AS BIGINT) AS "N_WALKED_OUT",
     -- N_COMPENSATED: compensated guests: count where $IS_WAIT and extraction.outcome == 'compensated'
-    COUNT(*) FILTER (WHERE "IS_WAIT" AND "outcome" = 'compensated') AS "N_COMPENSATED",
+    CAST(COUNT_IF("IS_WAIT" AND "outcome" = 'compensated') AS BIGINT) AS "N_COMPENSATED",
     -- N_UNDERSTAFFED: understaffing: count where $IS_WAIT and extraction.blames_staffing
-    COUNT(*) FILTER (WHERE "IS_WAIT" AND "blames_staffing") AS "N_UNDERSTAFFED",
+    CAST(COUNT_IF("IS_WAIT" AND "blames_staffing") AS BIGINT) AS "N_UNDERSTAFFED",
     CAST(SUM("wait_minutes") FILTER (WHERE "IS_TIMED") AS DOUBLE) AS "TOTAL_MINUTES_total",
     -- LONGEST_WAIT: longest wait, in minutes: max of extraction.wait_minutes where $IS_TIMED, default 0
     MAX("wait_minutes") FILTER (WHERE "IS_TIMED") AS "LONGEST_WAIT"

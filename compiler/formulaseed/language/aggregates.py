@@ -114,7 +114,8 @@ class AggregateFunction:
     definition: Definition | None = None
     """Return the value over one or more reviews by simpler aggregates, for proofs; None if these know nothing of it."""
     query: str = ""
-    """The SQL of the aggregate of `{value}`; empty if each dialect writes it, since it depends on the order."""
+    """The SQL of the aggregate of `{value}`, or from `{count}`, the number of rows; empty if it depends on the order of the
+    rows, and each dialect writes it."""
 
     @property
     def empty_value(self) -> Value:
@@ -213,7 +214,7 @@ AGGREGATES: dict[str, AggregateFunction] = {
     entry.name: entry
     for entry in (
         AggregateFunction(
-            name="count", query="COUNT(*)", keys=("where",), takes="nothing", purpose="count",
+            name="count", query="{count}", keys=("where",), takes="nothing", purpose="count",
             description="How many reviews match `where`; all of them without it.", result_doc="integer",
             result=lambda _: INTEGER, range=lambda _: intervals.COUNT, start=lambda _: 0, step=lambda state, _: state + 1,
             definition=lambda terms, where, _: count_rows(terms, where),

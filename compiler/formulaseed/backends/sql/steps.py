@@ -233,10 +233,13 @@ class _StepPlanner:
         self._add_row_fault(step.name, author, where, operand)
         filter = f" FILTER (WHERE {where.sql})" if where is not None else ""
         parts = [part for part in (where, operand) if part is not None]
-        count = Printed(Sql(f"COUNT(*){filter}"), kind="integer", range=_ROWS, is_wide=True)
+        template = self._columns.dialect.conditional_count
+        sql = "COUNT(*)" if where is None else template.format(where=where.sql)
+        count = Printed(Sql(sql), kind="integer", range=_ROWS, is_wide=True)
         count = replace(count, place=last_place([count, *parts]))
         if operand is None:
-            return self._columns.add_total(step.name, replace(count, sql=Sql(f"{entry.query}{filter}")), "0", comments)
+            total = replace(count, sql=Sql(entry.query.format(count=count.sql)))
+            return self._columns.add_total(step.name, total, "0", comments)
         if entry.depends_on_order:
             return self._plan_sum(step, aggregate, author, comments, replace(operand, place=count.place), filter, count)
         return self._plan_choice(step, aggregate, author, comments, replace(operand, place=count.place), filter)

@@ -94,7 +94,7 @@ def report() -> str:
     notes = [
         f"{RESTAURANTS:,} restaurants, {ROWS} rows each. Wall: the loop {base:.2f} s, the start of the command {started:.2f} s.",
         f"{LONG:,} restaurants, {ROWS} rows each: {peak.wall:.0f} s, {peak.memory / 2**30:.2f} GB at most (aim 2).",
-        f"Start-up of a query, which checks its text and opens DuckDB: {query_start:.2f} s of CPU, of a database {enum_start:.2f} s.",
+        f"Start-up of a query, which checks its text and opens DuckDB: {query_start:.2f} s of CPU, or {enum_start:.2f} s.",
         f"The same by a query: {query_peak.cpu:.1f} s of CPU, {query_peak.memory / 2**30:.2f} GB at most (aims 10 s, 1 GB).",
     ]
     return table("Whole tables, Parquet to Parquet, CPU seconds", ["seconds", "ratio"], lines, notes)

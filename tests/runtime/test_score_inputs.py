@@ -174,7 +174,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 def test_little_memory_gives_the_same_results(large: list[Any], tmp_path: Path) -> None:
     """Data that does not fit is sorted on the disk; too little memory, or no size, is one line and status 2."""
     outputs = set()
-    for options in ((), ("--memory", "40MB"), ("--memory", "80MB", "--jobs", 2)):
+    for options in ((), ("--memory", "40MB"), ("--memory", "56MB"), ("--memory", "80MB", "--jobs", 2)):
         done = formulaseed(*large, "--out", tmp_path / "out.parquet", *options)
         assert done.status == 0, done.err
         outputs.add((tmp_path / "out.parquet").read_bytes())

@@ -300,6 +300,10 @@ def _first_line(error: Exception) -> str:
     return str(error).split("\n")[0]
 
 
+class LittleMemoryError(UnreadableError):
+    """DuckDB needs more memory than its limit."""
+
+
 @contextmanager
 def translate_errors() -> Iterator[None]:
     """Raise `UnreadableError` (files, tables, memory, settings) or `DataError` in place of an error of DuckDB."""
@@ -310,8 +314,9 @@ def translate_errors() -> Iterator[None]:
     except duckdb.Error as error:
         message = f"DuckDB: {_first_line(error)}"
         file_errors = duckdb.IOException | duckdb.CatalogException | duckdb.InvalidInputException
-        # too little memory, or a memory limit that is no size
-        setting_errors = duckdb.OutOfMemoryException | duckdb.ParserException
-        if isinstance(error, file_errors | setting_errors):
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise LittleMemoryError(message) from None
+        # a memory limit that is no size is an error of the parser
+        if isinstance(error, file_errors | duckdb.ParserException):
             raise UnreadableError(message) from None
         raise DataError(message) from None

@@ -72,8 +72,9 @@ def score_tables(
     """Score tables with DuckDB, and return what `use` returns for the results.
 
     `rows` and `contexts` are paths, tables of a database, or tables in memory; with several jobs only the former two.
-    If the tables turn out to be unsorted, `use` is called again with all results. Raises `DataError` for columns that do
-    not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a table cannot be read.
+    If the tables turn out to be unsorted, or a query has too little memory, `use` is called again with all results. Raises
+    `DataError` for columns that do not fit the seed, before anything runs, and `UnreadableError` if a package is missing or a
+    table cannot be read.
     """
     require_pyarrow("duckdb", "the engine `duckdb`")
     from formulaseed.runtime import duck, fingerprints, queries, ranges
@@ -102,7 +103,12 @@ def score_tables(
             return use(ScoredBatches(batches, schema.with_metadata(provenance), counts))
 
         if by_query and queries.can_score(options, queries.find_table_obstacle(tables, mapping)):
-            return queries.score_by_query(session, tables, mapping, seed, evaluator, options, counts, use_batches)
+            try:
+                return queries.score_by_query(session, tables, mapping, seed, evaluator, options, counts, use_batches)
+            except duck.LittleMemoryError:
+                if options.backend == "sql":
+                    raise
+                counts.clear()  # the module is slower, but all that it needs memory for is sorted on the disk
         if options.fingerprint or options.since is not None:
             record = json.loads(provenance["formulaseed"])
             update = stack.enter_context(fingerprints.open_update(tables, mapping, record, options))

@@ -89,7 +89,7 @@ class FunctionPrinter(Arithmetic):
         places = int(digits.bounds.low)
         if value.kind == "integer" and places >= 0:
             return value
-        known = function.range(value.bounds, digits.bounds)
+        known = clip(function.range(value.bounds, digits.bounds), intervals.ANY_NUMBER)
         if places < 0:
             sql = Sql(f"CAST(NULL AS {BIGINT if value.kind == 'integer' else DOUBLE})")
             fault = first_fault(value.fault, kind_literal(BEYOND))

@@ -150,7 +150,8 @@ ARITHMETIC = (
     "-extraction.n // 4", "round(extraction.x, 2)", "round(extraction.x)", "int(extraction.x)", "floor(extraction.x)",
     "ceil(extraction.x)", "extraction.x // 0.1", "extraction.x % 0.3", "extraction.x % -0.3",
     "abs(extraction.x) ** 0.5", "extraction.n ** 3", "clamp(extraction.x, -1, 3)", "extraction.x or extraction.n",
-    "extraction.n and extraction.x", "-(-extraction.n)", "round(round(extraction.x * 1e300, 1) or 1)",
+    "extraction.n and extraction.x", "-(-extraction.n)",
+    "round(round(extraction.x * 1e290, 1) or 1) if extraction.x > 1e20 else 1",
 )  # fmt: skip
 
 

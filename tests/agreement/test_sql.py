@@ -164,6 +164,12 @@ def test_arithmetic_has_the_bits_of_python() -> None:
     assert sum(isinstance(result, dict) for result in results.values()) > 50
 
 
+def test_a_mean_of_any_numbers_is_rounded() -> None:
+    mean = {"name": "M", "op": "mean", "expr": "extraction.x * 1e290", "default": 1}
+    rounded = {"name": "R", "op": "expr", "expr": "ceil(M) if M < 10 else 0"}
+    assert compare(seed_of(mean, rounded), [row(2.5)], [])["b1"]["R"][1] == 1
+
+
 def test_sums_are_in_the_order_of_the_rows() -> None:
     values = [0.1, 1e16, -1e16, 0.2, 0.3, 1e-9] * 40
     results = compare(seed_of({"name": "S", "op": "sum", "expr": "extraction.x"}), [row(value) for value in values])

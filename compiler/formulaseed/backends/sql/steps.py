@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from formulaseed.backends.sql.arithmetic import EXACT, includes
+from formulaseed.backends.sql.arithmetic import EXACT, clip, includes
 from formulaseed.backends.sql.columns import Columns, Printed
 from formulaseed.backends.sql.dialects import BIGINT, DOUBLE, Dialect, Sql, ascii_comment
 from formulaseed.backends.sql.expressions import ExpressionPrinter
@@ -299,7 +299,8 @@ class _StepPlanner:
         self._add_fault(f"{step.name}_total", author, value.fault)
         number = self._columns.add_total(f"{step.name}_number", count, "0")
         mean = self._print_mean(printer, aggregate, value, number)
-        mean = replace(mean, range=intervals.union(aggregate.entry.range(operand.bounds), mean.bounds))
+        own_range = clip(aggregate.entry.range(operand.bounds), intervals.ANY_NUMBER)
+        mean = replace(mean, range=intervals.union(own_range, mean.bounds))
         return self._add_value(step.name, mean, Base.NUMBER, author, comments)
 
     def _print_mean(

@@ -100,7 +100,7 @@ def test_a_failed_restaurant_has_no_reasons(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", SEEDS_V2, ids=lambda path: path.parent.name)
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_engines_agree_with_explanations(path: Path, data: st.DataObject) -> None:
     """For any restaurants of any task, a table's reasons are those of the explanations; failed ones have none."""

@@ -15,7 +15,7 @@ from formulaseed.pages.blocks import Bar, Card, Details, Heading, ListItem, Tabl
 from formulaseed.testing import contexts as contexts_of
 from formulaseed.testing import rows as rows_of
 from helpers import TASKS
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 Json = Any
@@ -60,6 +60,7 @@ def test_bars_join_and_end_at_the_score(name: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])
+@settings(max_examples=8)
 @given(data=st.data())
 def test_any_rows_have_a_chart(task: str, data: st.DataObject) -> None:
     """Policies whose first rules compare something else, with sums of either sign and limits."""

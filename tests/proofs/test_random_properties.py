@@ -42,7 +42,7 @@ def falls(before: dict[str, Any], after: dict[str, Any], name: str, sign: int) -
 
 
 @pytest.mark.thorough
-@settings(max_examples=2_000 if IS_DEEP else 20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2_000 if IS_DEEP else 10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_proved_property_is_broken(data: st.DataObject) -> None:
     """Growing the step, or adding a review that the filter counts, moves the number as proved, in exact arithmetic."""

@@ -121,8 +121,8 @@ def test_added_reviews_are_those_of_the_run() -> None:
     ]
     first, _ = explain_run(seed, lines)
     assert [sentence.text for sentence in describe_changes(first)] == [
-        "good with 1 more review counted as “good”, which no review of this run is (1).",
-        "bad with 2 more reviews counted as “bad” (if like b1).",
+        "good with 1 new review counted as “good”, which no review of this run is (1).",
+        "bad with 2 new reviews counted as “bad” (if like b1).",
     ]
     assert [(change.like, change.is_observed) for change in first.changes] == [("a1", False), ("b1", True)]
     alone = explain(seed, lines[0]["rows"], {}, "a")

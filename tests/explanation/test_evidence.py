@@ -67,7 +67,7 @@ def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_
     assert (high.verdict, low.verdict) == ("High Risk", "Low Risk")
     (copied,) = [row for row in LINES["nonna-pia"]["rows"] if row["review_id"] == "nonna-pia-06"]
     assert high.row == low.row == copied
-    assert high.text.startswith("with 4 more reviews like nonna-pia-06 (“allergic reaction” none, “whose story it is” ")
+    assert high.text.startswith("with 4 new reviews like nonna-pia-06 (“allergic reaction” none, “whose story it is” ")
     for name, number in ("slice-parade", 2), ("rusty-anchor", 1):
         latest = max(LINES[name]["rows"], key=lambda row: row["meta"]["date"])
         meta = latest["meta"] | {"date": f"{latest['meta']['date'][:7]}-01"}
@@ -78,7 +78,7 @@ def test_an_added_review_is_one_of_the_restaurants_or_the_latest_but_for_what_a_
     assert all("(assumed, as there is no review to go by: " in change.text for change in explanation.changes)
     assert "star rating 3, number of useful votes 0, year 2025)" in explanation.changes[0].text
     (more,) = explain_steps(count("N", {"meta.stars": {">": 2}}), SOME).changes
-    assert more.text == "with 1 more review (assumed, as there is no review to go by: star rating 3)"
+    assert more.text == "with 1 new review (assumed, as there is no review to go by: star rating 3)"
 
 
 def test_each_verdict_is_reached_or_said_not_to_be() -> None:
@@ -294,7 +294,7 @@ def test_a_verdict_that_a_formula_passes_on_is_explained() -> None:
     ]
     assert [(change.verdict, change.number) for change in explanation.changes] == [("bad", 1)]
     _, _, below_the_first_screen = explanation.steps_text.partition("What would change it")
-    assert join_words(below_the_first_screen).count("bad with 1 more review") == 1
+    assert join_words(below_the_first_screen).count("bad with 1 new review") == 1
     assert explanation.attribution is not None
     assert (explanation.attribution.step, explanation.attribution.value) == ("LOW", 1.0)
 
@@ -306,7 +306,7 @@ def test_a_condition_with_parts_that_are_not_plain_is_tried() -> None:
     row = {"stars": 5, "funny": 0, "cool": 0, "date": "2019-05-05"}
     (more,) = explain_steps(joke, counted, SOME, rows=[row]).changes
     assert more.text == (
-        "with 1 more review where star rating is 1 and date is 2020-01-01 "
+        "with 1 new review where star rating is 1 and date is 2020-01-01 "
         "(otherwise as in r0: number of funny votes 0, number of cool votes 0)"
     )
 

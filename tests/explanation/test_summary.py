@@ -65,7 +65,7 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
     """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
     line, explanation = LINES["golden-carp"], explain_line("golden-carp")
     assert explanation.attribution is not None
-    assert "As the only part, R3 would raise the score." in " ".join(explanation.text.split())
+    assert "Other parts turn the sign of R3." in " ".join(explanation.text.split())
     part = next(part for part in explanation.attribution.parts if part.code == "R3")
     counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
     rows = [row for row in line["rows"] if row["review_id"] not in counted]

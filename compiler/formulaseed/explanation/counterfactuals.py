@@ -319,7 +319,7 @@ class ChangeSearch:
         conditional = [name for name, aggregate in self.dependencies.aggregates.items() if aggregate.entry.counts]
         counting = [name for name in conditional if len(rows) - 1 in positions.get(name, ())]
         return self._build_change(
-            "more reviews", f"with {number_of(number, 'more review')} {text}", number, rows, after,
+            "more reviews", f"with {number_of(number, 'new review')} {text}", number, rows, after,
             row=dict(candidate.row), like=candidate.source or None, counts=self.dependencies.list_labels(counting),
             is_observed=candidate.is_observed,
         )  # fmt: skip

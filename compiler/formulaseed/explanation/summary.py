@@ -141,7 +141,8 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
         codes = f"{rest[0].code}–{rest[-1].code}"
-        lines.append((codes, number_of(len(rest), "smaller part"), math.fsum(part.change for part in rest), "", ""))
+        label = f"{number_of(len(rest), 'smaller part')} together"
+        lines.append((codes, label, math.fsum(part.change for part in rest), "", ""))
     lines += [("", part.label, part.change, "", "") for part in attribution.parts if part.source == "limit"]
     for code, label, change, without, quote in lines:
         rows.append((code, label, _format_step(score, score + change), _fix(score + change), without, quote))
@@ -310,7 +311,7 @@ def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
         return change.text
     counts = join_words([f"“{one_line(label)}”" for label in change.counts], "and")
     rest = "" if change.is_observed else ", which no review of this run is"
-    return f"with {number_of(int(change.number), 'more review')} counted as {counts}{rest}"
+    return f"with {number_of(int(change.number), 'new review')} counted as {counts}{rest}"
 
 
 # --- what was read
@@ -323,7 +324,7 @@ def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
         yield from _describe_shares(attribution)
     if attribution is not None and attribution.uncounted:
         reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
-        yield f"Not counted: {reviews}, which meet no condition."
+        yield f"No condition counts {reviews}."
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
 
@@ -332,13 +333,12 @@ def _describe_shares(attribution: Attribution) -> Iterator[str]:
     """Yield how to read the shares: that they differ from absences, and which parts have the other sign when alone."""
     listed = [part for part in _list_parts(attribution) if part.without is not None]
     if any(_fix(attribution.value - part.change) != _fix(part.without or 0.0) for part in listed):
-        yield "A share can differ from what the part's absence takes away, also in sign."
-    for effect, sign in (("raise", 1), ("lower", -1)):
-        turned = [
-            part.code for part in listed if ((part.alone or 0.0) - attribution.base) * sign > 0 > part.change * sign
-        ]
-        if turned:
-            yield f"As the only part, {' or '.join(turned)} would {effect} the score."
+        yield "Shares add up to the score; without a part it can change by more, less or the opposite."
+    turned = [
+        part.code for part in listed if part.alone is not None and (part.alone - attribution.base) * part.change < 0
+    ]
+    if turned:
+        yield f"Other parts turn the {'sign' if len(turned) == 1 else 'signs'} of {join_words(turned, 'and')}."
 
 
 def _describe_policy(explanation: ExplanationData) -> str:

@@ -5,7 +5,7 @@ In: a program and the domain of its inputs. Out: a node for each step, and the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from formulaseed.ir import nodes
@@ -14,16 +14,22 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Node, pair_arms, to_constant, walk
+from formulaseed.proofs.nodes import Node, pair_arms, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import Domain
 
 
 class Lowering:
-    """The nodes of a program's steps and filters in a pool, which another program may share."""
+    """The nodes of a program's steps and filters in a pool, which another program may share.
 
-    def __init__(self, pool: Pool, program: nodes.Program, domain: Domain) -> None:
+    `change` may replace aggregates in an expression that consists of them.
+    """
+
+    def __init__(
+        self, pool: Pool, program: nodes.Program, domain: Domain, change: Callable[[Node], Node] = lambda node: node
+    ) -> None:
         self.pool = pool
+        self.change = change
         self.domain = domain
         self.program = program
         self.steps: dict[str, Node] = {}
@@ -44,14 +50,14 @@ class Lowering:
             case nodes.Formula(expression):
                 node = self.lower(expression)
             case nodes.Const(value):
-                node = self.literal(value)
+                node = pool.literal(value)
             case nodes.Case(rules, otherwise):
-                arms = [node for test, then in rules for node in (self.lower_condition(test), self.literal(then))]
-                node = pool.switch(*arms, self.literal(otherwise))
+                arms = [node for test, then in rules for node in (self.lower_condition(test), pool.literal(then))]
+                node = pool.switch(*arms, pool.literal(otherwise))
             case nodes.Lookup() as lookup:
-                arms = [node for test, value in self.list_keys(lookup) for node in (test, self.literal(value))]
+                arms = [node for test, value in self.list_keys(lookup) for node in (test, pool.literal(value))]
                 missing = pool.failure("lookup", step.ty.base)
-                node = pool.switch(*arms, self.literal(lookup.default) if lookup.has_default else missing)
+                node = pool.switch(*arms, pool.literal(lookup.default) if lookup.has_default else missing)
         self.set_step(step.name, node)
         return node
 
@@ -70,10 +76,6 @@ class Lowering:
         test = self.pool.equate if lookup.match == "exact" else self.pool.contains
         return ((test(source, self.pool.constant(key)), value) for key, value in table)
 
-    def literal(self, value: Value) -> Node:
-        """Return a literal as a constant."""
-        return self.pool.constant(to_constant(value))
-
     def lower_condition(self, expression: Expr | None) -> Node:
         """Return an expression that is tested for truth; without one, a condition that always holds."""
         return self.pool.true if expression is None else self.pool.truth(self.lower(expression))
@@ -83,7 +85,7 @@ class Lowering:
         pool = self.pool
         match expression:
             case typed.Literal(value):
-                return self.literal(value)
+                return pool.literal(value)
             case typed.Ref(symbol):
                 return self._lower_symbol(symbol)
             case typed.Present(operand):
@@ -158,13 +160,9 @@ class Lowering:
             value = self.pool.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
         if aggregate.entry.empty_value is None:
             has_rows = self.pool.compare(">=", self.pool.count(where), self.pool.number(1))
-            default = self.literal(aggregate.default.value if aggregate.default else None)
+            default = self.pool.literal(aggregate.default.value if aggregate.default else None)
             value = self.pool.switch(has_rows, value, default)
-        return self.change_aggregates(value)
-
-    def change_aggregates(self, node: Node) -> Node:
-        """Return the value of an expression of aggregates; a subclass may use other values in their place."""
-        return node
+        return self.change(value)
 
 
 class FailurePlace(NamedTuple):

@@ -8,6 +8,8 @@ from fractions import Fraction
 from math import ceil, floor, inf
 from typing import Any, NamedTuple
 
+from formulaseed import limits
+from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 
@@ -32,19 +34,9 @@ class Interval(NamedTuple):
         return self.low > self.high or (self.low == self.high and (self.is_low_open or self.is_high_open))
 
     @property
-    def is_finite(self) -> bool:
-        """True if both ends are numbers."""
-        return isinstance(self.low, Fraction) and isinstance(self.high, Fraction)
-
-    @property
     def nonzero(self) -> bool:
         """True if 0 is not in the interval."""
         return not self.contains(Fraction(0))
-
-    @property
-    def size(self) -> End:
-        """The largest distance of a number of the interval from 0."""
-        return max(self.high, -self.low)
 
     def contains(self, value: Fraction) -> bool:
         """Return True if a number is in the interval."""
@@ -144,6 +136,14 @@ def to_constant(value: Value) -> Constant:
 def to_fraction(value: int | float) -> Fraction:
     """Return a number exactly as it is written: the float 0.1 is one tenth."""
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
+
+
+def to_interval(known: Range | None) -> Interval:
+    """Return the numbers in a range of the checker; any number without one."""
+    if known is None:
+        return ANY
+    low, high = (to_fraction(end) if abs(end) <= limits.NUMBER_MAX else end for end in (known.low, known.high))
+    return Interval(low, high)
 
 
 def pair_arms(switch: Node) -> list[tuple[Node, Node]]:

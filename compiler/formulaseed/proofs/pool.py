@@ -15,9 +15,9 @@ from typing import Any
 from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.operators import NEGATED, OPERATORS
 from formulaseed.language.typed import Symbol
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Value
 from formulaseed.proofs.intervals import Bounds
-from formulaseed.proofs.nodes import NO_FIELDS, Constant, Node, Segment, decide_order, is_apart
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, decide_order, is_apart, to_constant
 from formulaseed.proofs.world import Domain
 
 _MAX_PRODUCT = 8
@@ -80,6 +80,10 @@ class Pool:
         elif value is not None:
             base = Base.INTEGER if value.denominator == 1 else Base.NUMBER
         return self._intern("const", (), value, base, nullable=value is None)
+
+    def literal(self, value: Value) -> Node:
+        """Return the constant of a value of a seed."""
+        return self.constant(to_constant(value))
 
     def number(self, value: int | Fraction) -> Node:
         """Return the constant of a number."""
@@ -321,6 +325,16 @@ class Pool:
         elif right.base is Base.INTEGER and left.is_constant:
             left, is_strict = self.number(floor(left.value) + 1 if is_strict else ceil(left.value)), False
         return self._intern_condition("lt" if is_strict else "le", left, right)
+
+    def limit(self, number: Node, interval: Interval, factor: Node | None = None) -> Node:
+        """Return the condition that a number is between the ends of an interval, which are multiplied by `factor` if given."""
+        tests: list[Node] = []
+        for end, is_low in zip(interval[:2], (True, False), strict=True):
+            if isinstance(end, Fraction):
+                bound = self.number(end) if factor is None else self.compute("*", factor, self.number(end))
+                low, high = (bound, number) if is_low else (number, bound)
+                tests.append(self.order(low, high, is_strict=False))
+        return self.conjoin(*tests)
 
     def compare(self, sign: str, left: Node, right: Node) -> Node:
         """Return the comparison of two values by an operator of the language, an equality or an order."""

@@ -17,10 +17,9 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
-from formulaseed.proofs.goals import SeedStudy
-from formulaseed.proofs.properties import PropertyProver, parse_property, read_property
-from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json, list_lines
+from formulaseed.proofs.claims import End, Proof, Property, Reach
+from formulaseed.proofs.properties import PropertyStudy, parse_property, read_property
+from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
@@ -33,33 +32,26 @@ _MAX_RULE_LENGTH = 80
 class Proofs(RenderedDocument):
     """The claims about a seed for all restaurants, each proved, shown by a restaurant, or unknown."""
 
-    seed: str
     program: nodes.Program
-    claims: Claims
-    properties: tuple[PropertyClaim, ...]
+    claims: Proof
 
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Proofs about {self.seed}"
+        return f"Proofs about {self.claims.seed}"
 
     def __repr__(self) -> str:
-        return shorten(f"Proofs({self.seed!r}, {len(self.claims.rules)} rules, {len(self.properties)} properties)")
+        counts = f"{len(self.claims.rules)} rules, {len(self.claims.properties)} properties"
+        return shorten(f"Proofs({self.claims.seed!r}, {counts})")
 
     @cached_property
     def json(self) -> dict[str, Any]:
         """The claims as JSON values; `grammar/proof.schema.json` describes them."""
-        claims = self.claims
-        lists = {
-            "verdicts": claims.verdicts, "rules": claims.rules, "failures": claims.failures, "bounds": claims.bounds,
-            "properties": self.properties,
-        }  # fmt: skip
-        written = {name: [claim_json(claim) for claim in listed] for name, listed in lists.items()}
-        return {"seed": self.seed, **written, "domain": domain_json(claims.domain), "effort": claims.units}
+        return self.claims.to_json()
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the verdicts, rules, failures, bounds and properties, then what is unknown, and the scope of the proofs."""
-        yield sentence(InlineCode(self.seed), ": what holds for every restaurant.")
+        yield sentence(InlineCode(self.claims.seed), ": what holds for every restaurant.")
         step = choose_verdict(self.program)
         if step is not None and self.claims.verdicts:
             label = label_of(step)
@@ -79,15 +71,17 @@ class Proofs(RenderedDocument):
                 "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
                 "there is none."
             )
-        if self.properties:
+        if self.claims.properties:
             yield Heading("Properties", 3)
-            yield from list_lines((InlineCode(claim.text), self._describe_property(claim)) for claim in self.properties)
+            yield from list_lines(
+                (InlineCode(claim.text), self._describe_property(claim)) for claim in self.claims.properties
+            )
         yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
         yield from describe_scope(self.claims.domain)
 
-    def _describe_reach(self, claim: ReachClaim) -> str:
+    def _describe_reach(self, claim: Reach) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
         if claim.witness is not None:
             return f": for example, a restaurant with {describe_witness(self.program, claim.witness)}"
@@ -107,10 +101,10 @@ class Proofs(RenderedDocument):
                 (InlineCode(self._format_rule(claim)), self._describe_reach(claim)) for claim in missed
             )
 
-    def _format_rule(self, claim: ReachClaim) -> str:
+    def _format_rule(self, claim: Reach) -> str:
         """Return a rule as one line, such as `VERDICT: 'Low Risk' if SCORE < 4.0`."""
         step = next(step for step in self.program.steps if step.name == claim.name)
-        condition = step.rules()[claim.place or 0][0]
+        condition = step.rules()[claim.rule or 0][0]
         test = "else" if condition is None else f"if {expression_text(condition)}"
         return shorten(f"{claim.name}: {literal_text(claim.value)} {test}", _MAX_RULE_LENGTH)
 
@@ -135,7 +129,7 @@ class Proofs(RenderedDocument):
             yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
         yield from list_lines(lines)
 
-    def _describe_property(self, claim: PropertyClaim) -> str:
+    def _describe_property(self, claim: Property) -> str:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""
         if claim.witness is None:
             return ": proved" if claim.status == "proved" else ": not known"
@@ -147,7 +141,7 @@ class Proofs(RenderedDocument):
         return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
 
 
-def _format_end(end: EndClaim, words: str) -> str:
+def _format_end(end: End, words: str) -> str:
     """Return an end of a number's range as a cell: a bound that is reached, one that is only not exceeded, or no bound."""
     reached = "" if end.reached is None else f", {format_plain(end.reached)} is reached"
     if end.status == "tight" and end.bound is not None:
@@ -179,12 +173,24 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
+    study = PropertyStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
     declared = map(read_property, loaded.program.properties)
-    claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = SeedStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
-    for claim in claims:
+    properties_to_decide = [*declared, *(parse_property(text, loaded.program) for text in properties)]
+    for claim in properties_to_decide:
         if claim.kind is not None:
             study.count_kind(study.lowering.lower_condition(claim.kind))
-    known = study.prove()
-    prover = PropertyProver(study)
-    return Proofs(loaded.document.source.name, loaded.program, known, tuple(prover.decide(claim) for claim in claims))
+    if not quick:
+        study.prover.relate_aggregates()
+    proof = Proof(
+        seed=loaded.document.source.name,
+        bounds=study.bound_outputs(),  # the first, since the other claims use them
+        rules=list(study.list_rules()),
+        verdicts=list(study.list_verdicts()),
+        failures=list(study.list_failures()),
+        properties=[study.decide(claim) for claim in properties_to_decide],
+        domain=study.domain,
+        effort=study.prover.units,
+        has_cells=study.prover.has_cells,
+        is_quick=quick,
+    )
+    return Proofs(loaded.program, proof)

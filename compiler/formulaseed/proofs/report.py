@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
-from typing import Any
 
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, claim_json
-from formulaseed.proofs.nodes import Constant, Interval
-from formulaseed.proofs.runner import Witness
-from formulaseed.proofs.world import Domain, format_number
+from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, Witness
+from formulaseed.proofs.world import Domain
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
@@ -97,7 +93,9 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     for region in proof.regions or ():
         yield sentence(*_describe_region(region))
     moves = [_describe_move(move, programs[1]) for move in proof.moves if move.status != "impossible"]
-    impossible = [move.title for move in proof.moves if move.status == "impossible"]
+    impossible = [
+        f"{format_plain(move.old)} to {format_plain(move.new)}" for move in proof.moves if move.status == "impossible"
+    ]
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
@@ -113,26 +111,11 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
 
 def _describe_region(region: Region) -> tuple[str, ...]:
     """Return a region as parts of a sentence, such as "Exactly the restaurants with 4 <= SCORE < 5 move"."""
-    condition = InlineCode(format_interval(region.name, region.interval))
+    condition = InlineCode(region.condition)
     if region.move is None:
         return ("Only restaurants with ", condition, " can move.")
-    old, new = (InlineCode(format_constant(value)) for value in region.move)
+    old, new = (InlineCode(format_plain(value)) for value in region.move)
     return ("Exactly the restaurants with ", condition, " move, from ", old, " to ", new, ".")
-
-
-def format_interval(name: str, interval: Interval) -> str:
-    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
-    low, high = interval.low, interval.high
-    if isinstance(low, Fraction) and low == high:
-        return f"{name} == {format_number(low)}"
-    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
-    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
-    return f"{start}{name}{end}"
-
-
-def format_constant(value: Constant) -> str:
-    """Return an exact value as people read it."""
-    return format_number(value) if isinstance(value, Fraction) else format_plain(value)
 
 
 def _describe_move(move: Move, program: nodes.Program) -> tuple[str, ...]:
@@ -150,27 +133,6 @@ def _describe_relation(relation: StepRelation, program: nodes.Program) -> str:
     if not relation.witness:
         return f": not known whether it is equal for all restaurants{order}"
     sides = zip(relation.witness, (relation.old_name, relation.name), strict=True)
-    old, new = (format_plain(witness.outcome.values[name]) for witness, name in sides)
+    old, new = (format_plain(witness.steps[name]) for witness, name in sides)
     restaurant = describe_witness(program, relation.witness[1])
     return f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"
-
-
-def difference_json(proof: SeedProof) -> dict[str, Any]:
-    """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
-    regions = [
-        {"condition": format_interval(region.name, region.interval), "move": region.move and list(region.move)}
-        for region in proof.regions or ()
-    ]
-    return {
-        "outputs": [claim_json(relation) for relation in proof.relations],
-        "verdict": proof.verdict,
-        "moves": [claim_json(move) for move in proof.moves],
-        "regions": regions if proof.regions is not None else None,
-        "domain": domain_json(proof.domain),
-        "effort": proof.units,
-    }
-
-
-def domain_json(domain: Domain) -> dict[str, str]:
-    """Return the values of each field in words, by its name."""
-    return {str(known.symbol): known.describe() for known in domain.fields.values()}

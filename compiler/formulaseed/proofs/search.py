@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from formulaseed.language.types import Value
 from formulaseed.proofs.cells import CellBuilder
-from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner, Witness
+from formulaseed.proofs.claims import Witness
+from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner
 from formulaseed.proofs.world import FieldDomain
 
 _Item = TypeVar("_Item")
@@ -27,8 +28,8 @@ _REPEATS = (1, 1, 2, 3, 10)
 Outcomes = tuple[Outcome, ...]
 """The outcome of a candidate by each seed."""
 Test = Callable[[Candidate], bool]
-Measure = Callable[[Candidate], float | None]
-"""Return how far a candidate is from a goal, 0 if it reaches the goal; None if a seed does not accept its data."""
+Score = Callable[[Candidate], float | None]
+"""Return how good a candidate is, 0 if it reaches a goal, else less; None if it does not count."""
 
 
 class Trials:
@@ -116,21 +117,15 @@ class Trials:
         """Return the first of the random candidates for which `holds` is true; None if there is none."""
         return next((candidate for candidate in self.candidates if holds(candidate)), None)
 
-    def climb_to(self, measure: Measure) -> Candidate | None:
-        """Return a candidate whose distance is 0; None if no path leads there."""
-
-        def score(candidate: Candidate) -> float | None:
-            """Return the distance with the opposite sign; None if a seed does not accept the data."""
-            distance = measure(candidate)
-            return None if distance is None else -distance
-
+    def climb_to(self, score: Score) -> Candidate | None:
+        """Return a candidate that reaches a goal; None if no path leads there."""
         best = self.climb(self.candidates, score, lambda value: value == 0)
-        return best if best is not None and score(best) == 0 else None
+        return best[1] if best is not None and best[0] == 0 else None
 
     def climb(
-        self, starts: Sequence[Candidate], score: Measure, is_enough: Callable[[float], bool], steps: int = _CLIMB_STEPS
-    ) -> Candidate | None:
-        """Return the candidate with the highest score on a path of random changes from each of the best starts.
+        self, starts: Sequence[Candidate], score: Score, is_enough: Callable[[float], bool], steps: int = _CLIMB_STEPS
+    ) -> tuple[float, Candidate] | None:
+        """Return the highest score on a path of random changes from each of the best starts, and its candidate.
 
         `score` returns None for candidates that do not count; the result is None if none does. A path ends when a score
         `is_enough`.
@@ -143,18 +138,21 @@ class Trials:
                 if best is None or current > best[0]:
                     best = (current, start)
                 if is_enough(current):
-                    return start
+                    return current, start
                 changed = self._mutate(start)
                 value = score(changed)
                 if value is not None and value >= current:
                     current, start = value, changed
-        return best[1] if best is not None else None
+        return best
 
-    def confirm(self, candidate: Candidate | None) -> tuple[Witness, ...]:
-        """Return the witness of a candidate by each seed; empty without one, or unless both evaluators agree on all."""
+    def confirm(self, candidate: Candidate | None, name: str) -> tuple[Witness, ...]:
+        """Return the witness of a candidate, called `name`, by each seed.
+
+        Empty without a candidate, or unless both evaluators agree on all.
+        """
         if candidate is None:
             return ()
-        witnesses = [witness for runner in self.runners if (witness := runner.confirm(candidate)) is not None]
+        witnesses = [witness for runner in self.runners if (witness := runner.confirm(candidate, name)) is not None]
         return tuple(witnesses) if len(witnesses) == len(self.runners) else ()
 
     def shrink(self, candidate: Candidate | None, holds: Test) -> Candidate | None:

@@ -11,7 +11,7 @@ from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Constant, to_constant, to_fraction
+from formulaseed.proofs.nodes import Constant, Interval, to_constant, to_fraction
 from formulaseed.seed.standard_fields import CONTEXT, META
 
 _HALVES = 2
@@ -184,3 +184,13 @@ def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
 def format_number(value: Fraction) -> str:
     """Return a number as people write it, with at most six digits if it is not whole."""
     return str(int(value)) if value == int(value) and abs(value) < 10**15 else f"{float(value):.6g}"
+
+
+def format_interval(name: str, interval: Interval) -> str:
+    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
+    low, high = interval.low, interval.high
+    if isinstance(low, Fraction) and low == high:
+        return f"{name} == {format_number(low)}"
+    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
+    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
+    return f"{start}{name}{end}"

@@ -142,7 +142,7 @@ def is_any(a: Range) -> bool:
 
 def is_remote(bound: float | Fraction) -> bool:
     """Return True if a bound is so far from 0 that it tells a reader nothing."""
-    return abs(bound) >= _MIN_REMOTE_BOUND
+    return bound >= _MIN_REMOTE_BOUND or bound <= -_MIN_REMOTE_BOUND
 
 
 def _bound_text(bound: float) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulaseed.ir.interpret import Evaluation, prepare_evaluation
+from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
 from formulaseed.language.operators import COMPARE, NEGATED, Fault
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
@@ -37,8 +37,13 @@ def _measure_path(
     runner: Runner, rules: tuple[tuple[Expr | None, Value], ...], place: int, candidate: Candidate, outcome: Outcome
 ) -> float:
     """Return the mean distance from the condition of a rule, and from the opposite of those before it."""
-    evaluation = prepare_evaluation(runner.program, [], *runner.write_shared(candidate))
-    evaluation.shared.update((Symbol(SymbolKind.STEP, step), value) for step, value in outcome.values.items())
+    context, parameters = runner.write_shared(candidate)
+    defaults = {known.name: known.default for known in runner.program.parameters}
+    sections = {
+        SymbolKind.CONTEXT: context, SymbolKind.PARAMETER: defaults | parameters, SymbolKind.STEP: outcome.values
+    }  # fmt: skip
+    shared = {Symbol(kind, name): value for kind, section in sections.items() for name, value in section.items()}
+    evaluation = Evaluation(shared, [])
     conditions = [(condition, False) for condition, _ in rules[:place]] + [(rules[place][0], True)]
     parts = [_measure(condition, truth, evaluation) for condition, truth in conditions if condition is not None]
     return sum(parts) / max(1, len(parts))

@@ -112,8 +112,6 @@ class CellBuilder:
             if atom is None:
                 yield current
                 continue
-            if len(stack) > MAX_CELLS:
-                raise TooManyCellsError
             decided = self.pool.bounds.decide(atom)
             for truth in (True, False) if decided is None else (decided,):
                 stack.append(self._substitute(current, {atom: self.pool.constant(truth)}))
@@ -128,7 +126,7 @@ class CellBuilder:
             classes = [other, *map(self.pool.constant, texts)]
         elif known.is_numeric:
             segments = (Segment(known.symbol, part) for part in self._cut(known))
-            classes = [self.pool.segment(segment, known.exact_base) for segment in segments]
+            classes = [self.pool.segment(segment, known.base) for segment in segments]
         else:
             classes = [self.pool.constant(value) for value in known.values]
         return [*classes, self.pool.constant(None)] if known.nullable else classes

@@ -26,98 +26,116 @@ def _omit_defaults(schema: dict[str, Any]) -> None:
 
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-_CONFIG = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True, json_schema_extra=_omit_defaults)
+_CONFIG = ConfigDict(
+    extra="forbid",
+    json_schema_serialization_defaults_required=True,
+    json_schema_extra=_omit_defaults,
+    use_attribute_docstrings=True,
+)
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Failure:
     """The failure of a restaurant's evaluation."""
 
-    step: str = Field(description="The step that fails.")
-    kind: str = Field(description="The kind of the failure, such as division_by_zero.")
+    step: str
+    """The step that fails."""
+    kind: str
+    """The kind of the failure, such as division_by_zero."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Witness:
     """A restaurant that shows a claim: a line of rows, which `formulaseed evaluate --rows` takes, and what it computes."""
 
-    business_id: str = Field(description="What the restaurant shows, in words.")
-    context: dict[str, Any] = Field(description="The fields of the restaurant that the seed uses.")
-    rows: list[dict[str, Any]] = Field(description="Its reviews, of which none can be left out.")
-    parameters: dict[str, Value] = Field(description="Parameters that are not the seed's defaults.")
-    steps: dict[str, Value] = Field(description="The value of every step; empty if the evaluation fails.")
-    error: Failure | None = Field(description="The failure of the evaluation; null if there is none.")
+    business_id: str
+    """What the restaurant shows, in words."""
+    context: dict[str, Any]
+    """The fields of the restaurant that the seed uses."""
+    rows: list[dict[str, Any]]
+    """Its reviews, of which none can be left out."""
+    parameters: dict[str, Value]
+    """Parameters that are not the seed's defaults."""
+    steps: dict[str, Value]
+    """The value of every step; empty if the evaluation fails."""
+    error: Failure | None
+    """The failure of the evaluation; null if there is none."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Reach:
     """Whether a restaurant reaches a rule, or a value of the verdict."""
 
-    name: str = Field(description="The step.")
-    rule: int | None = Field(description="The position of the rule, from 0; null for a value of the verdict.")
-    value: Value = Field(description="The value of the step.")
-    status: Literal["reached", "unreachable", "unknown"] = Field(description="unreachable is proved.")
-    witness: Witness | None = Field(default=None, description="A restaurant that reaches it; null without one.")
+    name: str
+    """The step."""
+    rule: int | None
+    """The position of the rule, from 0; null for a value of the verdict."""
+    value: Value
+    """The value of the step."""
+    status: Literal["reached", "unreachable", "unknown"]
+    """unreachable is proved."""
+    witness: Witness | None = None
+    """A restaurant that reaches it; null without one."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class StepFailure:
     """Whether a step with a partial operation can fail."""
 
-    name: str = Field(description="The step.")
-    status: Literal["safe", "fails", "unknown"] = Field(description="safe is proved.")
-    kind: str | None = Field(
-        default=None, description="The kind of the failure, such as division_by_zero; null without a witness."
-    )
-    witness: Witness | None = Field(
-        default=None, description="A restaurant for which the step fails; null without one."
-    )
+    name: str
+    """The step."""
+    status: Literal["safe", "fails", "unknown"]
+    """safe is proved."""
+    kind: str | None = None
+    """The kind of the failure, such as division_by_zero; null without a witness."""
+    witness: Witness | None = None
+    """A restaurant for which the step fails; null without one."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class End:
     """The lowest or the highest value of a number."""
 
-    status: Literal["tight", "bound", "open", "unknown"] = Field(
-        description="tight: a restaurant reaches the bound; bound: none goes beyond it; open: no bound was found."
-    )
-    bound: Annotated[Fraction, PlainSerializer(float, return_type=float)] | None = Field(
-        default=None, description="The proved bound; null without one."
-    )
-    reached: Value = Field(
-        default=None, description="The farthest value that a restaurant is known to reach; null without one."
-    )
-    witness: Witness | None = Field(default=None, description="That restaurant; null without one.")
+    status: Literal["tight", "bound", "open", "unknown"]
+    """tight: a restaurant reaches the bound; bound: none goes beyond it; open: no bound was found."""
+    bound: Annotated[Fraction, PlainSerializer(float, return_type=float)] | None = None
+    """The proved bound; null without one."""
+    reached: Value = None
+    """The farthest value that a restaurant is known to reach; null without one."""
+    witness: Witness | None = None
+    """That restaurant; null without one."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Bounds:
     """The range of a number among the outputs."""
 
-    name: str = Field(description="The step.")
-    low: End = Field(description="The lowest value.")
-    high: End = Field(description="The highest value.")
+    name: str
+    """The step."""
+    low: End
+    """The lowest value."""
+    high: End
+    """The highest value."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Property:
     """Whether a property holds."""
 
-    text: str = Field(serialization_alias="property", description="The property, as --property takes it.")
-    status: Literal["proved", "refuted", "unknown"] = Field(description="proved: it holds for every restaurant.")
-    witness: Witness | None = Field(
-        default=None, description="The restaurant before the change; null unless it is refuted."
-    )
-    before: Number | None = Field(
-        default=None, description="The value of the property's first step before the change, if it is refuted."
-    )
-    after: Number | None = Field(default=None, description="The value after the change, if it is refuted.")
-    amount: int | None = Field(
-        default=None, description="The amount by which the property's second step grows; null if a review is added."
-    )
-    added: Witness | None = Field(
-        default=None, description="The restaurant with one more review; null if a step grows."
-    )
+    text: Annotated[str, Field(serialization_alias="property")]
+    """The property, as --property takes it."""
+    status: Literal["proved", "refuted", "unknown"]
+    """proved: it holds for every restaurant."""
+    witness: Witness | None = None
+    """The restaurant before the change; null unless it is refuted."""
+    before: Number | None = None
+    """The value of the property's first step before the change, if it is refuted."""
+    after: Number | None = None
+    """The value after the change, if it is refuted."""
+    amount: int | None = None
+    """The amount by which the property's second step grows; null if a review is added."""
+    added: Witness | None = None
+    """The restaurant with one more review; null if a step grows."""
 
 
 def _describe_domain(domain: Domain) -> dict[str, str]:
@@ -143,14 +161,22 @@ class _Document(BaseModel):
 class Proof(_Document):
     """All claims about a seed. With `is_quick`, restaurants were tried, and nothing was proved."""
 
-    seed: str = Field(description="The path of the seed.")
-    verdicts: list[Reach] = Field(description="Each value of the verdict.")
-    rules: list[Reach] = Field(description="Each rule of a step that chooses by rules.")
-    failures: list[StepFailure] = Field(description="Each step with an operation that may have no value.")
-    bounds: list[Bounds] = Field(description="Each output that is a number.")
-    properties: list[Property] = Field(description="The properties of the seed, then those that were asked for.")
-    domain: DomainInWords = Field(description="The values of each field that the proofs assume, in words.")
-    effort: int = Field(description="The solver's effort, in its own units.")
+    seed: str
+    """The path of the seed."""
+    verdicts: list[Reach]
+    """Each value of the verdict."""
+    rules: list[Reach]
+    """Each rule of a step that chooses by rules."""
+    failures: list[StepFailure]
+    """Each step with an operation that may have no value."""
+    bounds: list[Bounds]
+    """Each output that is a number."""
+    properties: list[Property]
+    """The properties of the seed, then those that were asked for."""
+    domain: DomainInWords
+    """The values of each field that the proofs assume, in words."""
+    effort: int
+    """The solver's effort, in its own units."""
     is_quick: bool = Field(exclude=True)
 
 

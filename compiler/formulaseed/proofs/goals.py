@@ -17,6 +17,7 @@ from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import is_partial
 from formulaseed.language.intervals import is_remote
+from formulaseed.language.typed import Expr
 from formulaseed.language.types import Value
 from formulaseed.pages.values import format_plain
 from formulaseed.proofs import claims
@@ -30,10 +31,8 @@ _FAR = 4
 """How many times farther than all samples a restaurant must go to show that a number is open."""
 _TOLERANCE = Fraction(1, 10**6)
 _STATUSES: dict[Answer, Literal["reached", "unreachable", "unknown"]] = {
-    "possible": "reached",
-    "impossible": "unreachable",
-    "unknown": "unknown",
-}
+    "possible": "reached", "impossible": "unreachable", "unknown": "unknown",
+}  # fmt: skip
 
 
 class SeedStudy(Study):
@@ -44,9 +43,9 @@ class SeedStudy(Study):
         self.program = seed.program
         [self.lowering] = self.lowerings
 
-    def count_kind(self, kind: Node) -> Node:
+    def count_kind(self, kind: Expr) -> Node:
         """Return the number of reviews that meet a condition, which the cells then tell apart."""
-        node = self.pool.count(kind)
+        node = self.pool.count(self.lowering.lower_condition(kind))
         if not node.is_constant:
             self.pool.anchors.setdefault(node)
         return node
@@ -55,11 +54,6 @@ class SeedStudy(Study):
         """Return the value of a step for a candidate; None if it fails."""
         outcomes = self.trials.run(candidate)
         return outcomes[0].values.get(name) if outcomes is not None else None
-
-    def read_failure(self, candidate: Candidate) -> tuple[str, str] | None:
-        """Return the step that fails for a candidate and the kind of the failure; None if none does."""
-        outcomes = self.trials.run(candidate)
-        return outcomes[0].failure if outcomes is not None else None
 
     # --- rules and verdicts
 
@@ -106,8 +100,8 @@ class SeedStudy(Study):
 
             def fails(candidate: Candidate, name: str = step.name) -> bool:
                 """Return True if the step fails for a candidate."""
-                failure = self.read_failure(candidate)
-                return failure is not None and failure[0] == name
+                outcomes = self.trials.run(candidate) or ()
+                return any(outcome.failure is not None and outcome.failure[0] == name for outcome in outcomes)
 
             start = self.trials.find(fails)
             if start is not None:

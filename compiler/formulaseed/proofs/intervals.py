@@ -73,9 +73,7 @@ class Bounds:
         if condition.op == "eq":
             is_apart = left.is_below(right, is_strict=True) or right.is_below(left, is_strict=True)
             return False if is_apart else None
-        if left.is_below(right, is_strict=condition.op == "lt"):
-            return True
-        return False if right.is_below(left, is_strict=condition.op == "le") else None
+        return left.decide_order(right, is_strict=condition.op == "lt")
 
     def _compute(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return an interval of a node from those of its operands."""
@@ -99,17 +97,13 @@ class Bounds:
 
     def _bound_switch(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return the hull of the values, each bounded under its condition and the opposite of those before; null is left out."""
-        known = dict(facts)
-        parts: list[Interval] = []
+        cases: list[tuple[Node, Mapping[Node, Interval]]] = []
         for condition, value in pair_arms(node):
             if self.decide(condition) is not False:
-                if value.is_numeric and value.op != "fail":
-                    parts.append(self.bound(value, self._assume(condition, known, truth=True)))
-                known = self._assume(condition, known, truth=False)
-        otherwise = node.args[-1]
-        if otherwise.is_numeric and otherwise.op != "fail":
-            parts.append(self.bound(otherwise, known))
-        return hull(parts)
+                cases.append((value, self._assume(condition, facts, truth=True)))
+                facts = self._assume(condition, facts, truth=False)
+        cases.append((node.args[-1], facts))
+        return hull(self.bound(value, known) for value, known in cases if value.is_numeric and value.op != "fail")
 
     def _assume(self, condition: Node, facts: Mapping[Node, Interval], *, truth: bool) -> dict[Node, Interval]:
         """Return the facts with those that follow if a condition has this truth."""
@@ -141,26 +135,21 @@ class Bounds:
     def _bound_aggregate(self, node: Node) -> Interval:
         """Return an interval of an aggregate from that of its operand."""
         where, operand = node.args
-        if node.value == "highest":
-            return self.bound(operand, self._assume(where, {}, truth=True))
+        term = self.bound(operand, self._assume(where, {}, truth=True))
         if node.value == "total":
-            term = self.bound(operand, self._assume(where, {}, truth=True))
             return hull([apply("*", [term, COUNT]), _ZERO])
-        return ANY
+        return term if node.value == "highest" else ANY
 
 
 def apply(op: str, operands: Iterable[Interval]) -> Interval:
     """Return an interval of an operation of numbers in these intervals; any number if proofs do not know the operation."""
     parts = [_clip(part.low, part.high) for part in operands]
-    if op in _EXACT_RULES:
-        known = OPERATORS[op].range(*parts)
-        return _clip(known.low, known.high)
     entry = FUNCTIONS.get(op)
+    if op in _EXACT_RULES or (entry is not None and entry.is_extreme):
+        known = (entry or OPERATORS[op]).range(*parts)
+        return _clip(known.low, known.high)
     if entry is None:
         return ANY
-    if entry.is_extreme:
-        lows, highs, *_ = zip(*parts, strict=True)
-        return Interval(entry.apply(*lows), entry.apply(*highs))
     if entry.rounds:
         digits = [int(digit.low) for digit in parts[1:]]
         low, high = (end if isinstance(end, float) else Fraction(entry.apply(end, *digits)) for end in parts[0][:2])

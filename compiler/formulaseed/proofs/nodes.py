@@ -58,6 +58,12 @@ class Interval(NamedTuple):
         is_apart = not is_strict or self.is_high_open or other.is_low_open
         return self.high < other.low or (self.high == other.low and is_apart)
 
+    def decide_order(self, other: Interval, *, is_strict: bool) -> bool | None:
+        """Return whether each number is at most, or below, each number of the other interval; None if it depends."""
+        if self.is_below(other, is_strict=is_strict):
+            return True
+        return False if other.is_below(self, is_strict=not is_strict) else None
+
     def close(self, per_unit: int) -> Interval:
         """Return the interval with its ends moved inward to whole numbers, or to halves if 2 numbers are in a range of 1."""
         low, high = self.low, self.high
@@ -149,16 +155,6 @@ def to_interval(known: Range | None) -> Interval:
 def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
     """Return the conditions of a switch, each with its value; the value if none holds is left out."""
     return list(zip(switch.args[:-1:2], switch.args[1::2], strict=True))
-
-
-def decide_order(left: Node, right: Node, *, is_strict: bool) -> bool | None:
-    """Return whether a constant or segment is at most, or below, another one; None if it depends, or one is neither."""
-    low, high = left.interval, right.interval
-    if low is None or high is None:
-        return None
-    if low.is_below(high, is_strict=is_strict):
-        return True
-    return False if high.is_below(low, is_strict=not is_strict) else None
 
 
 def is_apart(node: Node, other: Node) -> bool:

@@ -17,7 +17,7 @@ from formulaseed.language.operators import NEGATED, OPERATORS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.intervals import Bounds
-from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, decide_order, is_apart, to_constant
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, is_apart, to_constant
 from formulaseed.proofs.world import Domain
 
 _MAX_PRODUCT = 8
@@ -97,7 +97,7 @@ class Pool:
     def field(self, symbol: Symbol) -> Node:
         """Return the value of a field or parameter of the domain."""
         known = self.domain.fields[symbol]
-        return self.input(symbol, known.exact_base, nullable=known.nullable)
+        return self.input(symbol, known.base, nullable=known.nullable)
 
     def segment(self, segment: Segment, base: Base) -> Node:
         """Return the value of a field or step of which only its segment is known; a constant if that is one number."""
@@ -317,7 +317,8 @@ class Pool:
             return self.failure("null", Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        answer = decide_order(left, right, is_strict=is_strict)
+        low, high = left.interval, right.interval
+        answer = low.decide_order(high, is_strict=is_strict) if low is not None and high is not None else None
         if answer is not None:
             return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:

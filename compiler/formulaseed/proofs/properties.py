@@ -149,7 +149,7 @@ class PropertyStudy(SeedStudy):
 
     def _link_review(self, kind: Expr, grown: Mapping[Node, Node]) -> Goal:
         """Return the condition that the aggregates after the change are those with one more review of a kind."""
-        count = self.count_kind(self.lowering.lower_condition(kind))
+        count = self.count_kind(kind)
 
         def link(encoder: Encoder) -> Formula:
             """Return the condition: of each component, the review is in one of the cells that the kind allows."""

@@ -101,8 +101,8 @@ class Prover:
                 components = self.create_builder().build(list_aggregates(self.pool.anchors))
             except TooManyCellsError:
                 self.has_cells = False
-            self._encoders["relaxed"] = Encoder(self.pool, components, is_whole=False)
-            self._encoders["whole"] = Encoder(self.pool, components, is_whole=True)
+            for name in ("relaxed", "whole"):
+                self._encoders[name] = Encoder(self.pool, components, is_whole=name == "whole")
         return self._encoders[world]
 
     # --- proofs

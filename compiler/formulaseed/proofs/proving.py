@@ -17,9 +17,9 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import End, Proof, Property, Reach
+from formulaseed.proofs.claims import Bounds, End, Proof, Property, Reach, StepFailure
 from formulaseed.proofs.properties import PropertyStudy, parse_property, read_property
-from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, list_lines
+from formulaseed.proofs.report import describe_scope, describe_witness, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
@@ -62,11 +62,8 @@ class Proofs(RenderedDocument):
         yield from self._list_rules()
         yield from self._list_failures()
         if self.claims.bounds:
-            ends = (
-                (b.name, _format_end(b.low, "at least"), _format_end(b.high, "at most")) for b in self.claims.bounds
-            )
             yield Heading("Numbers", 3)
-            yield Table(("output", "lowest", "highest"), [(InlineCode(name), low, high) for name, low, high in ends])
+            yield Table(("output", "lowest", "highest"), [*map(_format_bounds, self.claims.bounds)])
             yield sentence(
                 "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
                 "there is none."
@@ -76,10 +73,9 @@ class Proofs(RenderedDocument):
             yield from list_lines(
                 (InlineCode(claim.text), self._describe_property(claim)) for claim in self.claims.properties
             )
-        yield from describe_cells(self.claims.has_cells)
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
-        yield from describe_scope(self.claims.domain)
+        yield from describe_scope(self.claims.domain, has_cells=self.claims.has_cells)
 
     def _describe_reach(self, claim: Reach) -> str:
         """Return whether a rule or value is reached, and by which restaurant."""
@@ -111,23 +107,22 @@ class Proofs(RenderedDocument):
     def _list_failures(self) -> Iterator[Block]:
         """Yield which steps with a partial operation cannot fail, and those that can or may."""
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
-        lines: list[tuple[str, ...]] = []
-        for claim in self.claims.failures:
-            if claim.witness is not None and claim.kind is not None:
-                restaurant = describe_witness(self.program, claim.witness)
-                lines.append(
-                    (
-                        InlineCode(claim.name),
-                        f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}",
-                    )
-                )
-            elif claim.status != "safe":
-                lines.append((InlineCode(claim.name), ": not known whether it can fail"))
-        if safe or lines:
+        if self.claims.failures:
             yield Heading("Failures", 3)
         if safe:
             yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
-        yield from list_lines(lines)
+        yield from list_lines(
+            (InlineCode(claim.name), self._describe_failure(claim))
+            for claim in self.claims.failures
+            if claim.status != "safe"
+        )
+
+    def _describe_failure(self, claim: StepFailure) -> str:
+        """Return whether a step fails that is not proved safe, and for which restaurant."""
+        if claim.witness is None or claim.kind is None:
+            return ": not known whether it can fail"
+        restaurant = describe_witness(self.program, claim.witness)
+        return f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}"
 
     def _describe_property(self, claim: Property) -> str:
         """Return whether a property holds, and for a refuted one the restaurant and the change."""
@@ -141,14 +136,18 @@ class Proofs(RenderedDocument):
         return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
 
 
+def _format_bounds(bounds: Bounds) -> tuple[str, str, str]:
+    """Return a row of the table of numbers: the name of a step, and both ends of its range."""
+    return InlineCode(bounds.name), _format_end(bounds.low, "at least"), _format_end(bounds.high, "at most")
+
+
 def _format_end(end: End, words: str) -> str:
     """Return an end of a number's range as a cell: a bound that is reached, one that is only not exceeded, or no bound."""
     reached = "" if end.reached is None else f", {format_plain(end.reached)} is reached"
-    if end.status == "tight" and end.bound is not None:
-        return format_number(end.bound)
-    if end.status == "bound" and end.bound is not None:
-        return f"{words} {format_number(end.bound)}{reached}"
-    return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
+    if end.bound is None or end.status == "unknown":
+        return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
+    bound = format_number(end.bound)
+    return bound if end.status == "tight" else f"{words} {bound}{reached}"
 
 
 @validate_arguments
@@ -173,12 +172,12 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
+    claims = [*map(read_property, loaded.program.properties)]
+    claims += (parse_property(text, loaded.program) for text in properties)
     study = PropertyStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
-    declared = map(read_property, loaded.program.properties)
-    properties_to_decide = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    for claim in properties_to_decide:
+    for claim in claims:
         if claim.kind is not None:
-            study.count_kind(study.lowering.lower_condition(claim.kind))
+            study.count_kind(claim.kind)
     if not quick:
         study.prover.relate_aggregates()
     proof = Proof(
@@ -187,7 +186,7 @@ def prove(
         rules=list(study.list_rules()),
         verdicts=list(study.list_verdicts()),
         failures=list(study.list_failures()),
-        properties=[study.decide(claim) for claim in properties_to_decide],
+        properties=[study.decide(claim) for claim in claims],
         domain=study.domain,
         effort=study.prover.units,
         has_cells=study.prover.has_cells,

@@ -49,8 +49,12 @@ def _count_kinds(program: nodes.Program, witness: Witness) -> Counter[str]:
     return kinds
 
 
-def describe_scope(domain: Domain) -> Iterator[Block]:
-    """Yield the scope of the proofs, with the values of each field that is not known by its type alone."""
+def describe_scope(domain: Domain, *, has_cells: bool) -> Iterator[Block]:
+    """Yield a note if reviews have too many kinds, and the scope of the proofs, with the values of each number."""
+    if not has_cells:
+        yield sentence(
+            "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
+        )
     parts: list[str] = []
     for name, words in list_ranges(domain).items():
         parts += [InlineCode(name), f": {words}; "]
@@ -63,14 +67,6 @@ def list_ranges(domain: Domain) -> dict[str, str]:
     """Return the ranges of the fields that are numbers, in words, by name."""
     fields = [field for field in domain.fields.values() if field.base.value in ("integer", "number")]
     return {str(field.symbol): field.describe() for field in fields}
-
-
-def describe_cells(has_cells: bool) -> Iterator[Block]:
-    """Yield a note if the seed divides reviews into too many cells; nothing otherwise."""
-    if not has_cells:
-        yield sentence(
-            "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
-        )
 
 
 def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:
@@ -105,8 +101,7 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
         for relation in unsettled
         if relation.status in ("differs", "unknown")
     )
-    yield from describe_cells(proof.has_cells)
-    yield from describe_scope(proof.domain)
+    yield from describe_scope(proof.domain, has_cells=proof.has_cells)
 
 
 def _describe_region(region: Region) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -12,7 +12,7 @@ from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.nodes import Constant, Interval, to_constant, to_fraction
-from formulaseed.seed.standard_fields import CONTEXT, META
+from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 
 _HALVES = 2
 _Field = nodes.ExtractionField | nodes.InputField | nodes.Parameter
@@ -30,8 +30,8 @@ _STEPS: dict[str, int] = {"meta.stars": 1, "context.stars": _HALVES}
 class FieldDomain:
     """The values of one field: those of an enum or boolean, or the numbers from `low` to `high`, or any string.
 
-    `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, 2 for halves; None for any number. `symbol` may also
-    be a parameter.
+    `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, whose `base` is INTEGER, 2 for halves; None for any
+    number. `symbol` may also be a parameter.
     """
 
     symbol: Symbol
@@ -51,11 +51,6 @@ class FieldDomain:
     def is_text(self) -> bool:
         """True if any string is a value."""
         return self.base is Base.STRING and not self.values
-
-    @property
-    def exact_base(self) -> Base:
-        """The base of the values as nodes have it: INTEGER if all are whole numbers."""
-        return Base.INTEGER if self.per_unit == 1 else self.base
 
     def to_json(self, value: Constant) -> Value:
         """Return a value of the field as JSON has it: a whole number as an integer, unless a float must hold it."""
@@ -116,20 +111,15 @@ def read_domain(
     """
     reviews = [claim.review for claim in program.properties if claim.review is not None]
     used = program.used().union(*map(symbols_in, reviews))
-    declared: dict[Symbol, _Field] = {
-        Symbol(kind, field.name): field
-        for kind, section in (
-            (SymbolKind.EXTRACTION, program.fields),
-            (SymbolKind.META, program.meta),
-            (SymbolKind.CONTEXT, program.context),
-            (SymbolKind.PARAMETER, program.parameters if any_parameters else ()),
-        )
-        for field in section
-    }
-    standard = {} if is_wide else {SymbolKind.META: META, SymbolKind.CONTEXT: CONTEXT}
+    sections: dict[SymbolKind, Sequence[_Field]] = {
+        SymbolKind.EXTRACTION: program.fields, SymbolKind.META: program.meta, SymbolKind.CONTEXT: program.context,
+        SymbolKind.PARAMETER: program.parameters if any_parameters else (),
+    }  # fmt: skip
+    standard = {} if is_wide else FIELDS_BY_NAMESPACE
+    declared = ((Symbol(kind, field.name), field) for kind, section in sections.items() for field in section)
     fields = {
-        symbol: _read_field(symbol, field, is_yelp=standard.get(symbol.kind, {}).get(symbol.name) == field.ty)
-        for symbol, field in declared.items()
+        symbol: _read_field(symbol, field, is_yelp=standard.get(symbol.kind.value, {}).get(symbol.name) == field.ty)
+        for symbol, field in declared
         if symbol in used
     }
     values = {
@@ -151,11 +141,11 @@ def join_domains(old: Domain, new: Domain) -> Domain:
 
 def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
     """Return the values that are in both domains of a field. Raises `DataError` if there are none."""
-    is_number = {field.base in (Base.INTEGER, Base.NUMBER) for field in (old, new)}
+    is_typed_alike = old.base is new.base or (old.is_numeric and new.is_numeric)
     values = tuple(value for value in old.values or new.values if not new.values or value in new.values)
     low, high = max(old.low, new.low), min(old.high, new.high)
     is_empty = low > high or (not values and bool(old.values or new.values))
-    if len(is_number) > 1 or (True not in is_number and old.base is not new.base) or is_empty:
+    if is_empty or not is_typed_alike:
         raise DataError(
             f"`{old.symbol}` has no value that both seeds accept; proofs compare seeds over the same restaurants"
         )
@@ -178,7 +168,8 @@ def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
     if not isinstance(field, nodes.InputField):
         low = low if field.minimum is None else max(low, to_fraction(field.minimum))
         high = high if field.maximum is None else min(high, to_fraction(field.maximum))
-    return FieldDomain(symbol, ty.base, (), low, high, per_unit, ty.nullable)
+    base = Base.INTEGER if per_unit == 1 else ty.base
+    return FieldDomain(symbol, base, (), low, high, per_unit, ty.nullable)
 
 
 def format_number(value: Fraction) -> str:

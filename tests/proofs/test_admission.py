@@ -93,9 +93,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
         if not node.is_constant:
             solver.add(encoder.fails(node))
     for symbol, value in read_shared(prover, restaurant).items():
-        node = prover.pool.input(
-            symbol, prover.pool.domain.fields[symbol].exact_base, nullable=prover.pool.domain.fields[symbol].nullable
-        )
+        node = prover.pool.field(symbol)
         solver.add(encoder.null(node) == (value is None))
         if value is not None:
             solver.add(encoder.term(node) == encoder.constant(value))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
@@ -52,33 +52,34 @@ class Component:
         return [(cell, residual) for cell, residual in parts if not residual[0].holds(False)]
 
 
-@dataclass
 class CellBuilder:
-    """A builder of the components of some aggregates."""
+    """A builder of components, and of samples of fields, that knows the constants in the nodes of a pool."""
 
-    pool: Pool
-    _strings: dict[Symbol, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _borders: dict[Symbol, set[tuple[Fraction, bool]]] = field(default_factory=lambda: defaultdict(set))
-    """The cuts between numbers: a number, and whether it belongs to the numbers below the cut."""
-
-    def note_constants(self, nodes: Iterable[Node]) -> None:
-        """Note the constants that comparisons in these nodes cut the values of fields at."""
-        for node in nodes:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._strings: dict[Symbol, set[str]] = defaultdict(set)
+        self._borders: dict[Symbol, set[tuple[Fraction, bool]]] = defaultdict(set)
+        for node in pool.list_nodes():
             if node.op in ("eq", "lt", "le", "contains"):
-                for place, side in enumerate(node.args):
-                    while side.op == "present":
-                        side = side.args[0]
-                    limit = node.args[1 - place]
-                    if side.op != "input" or not limit.is_constant:
-                        continue
-                    if isinstance(limit.value, Fraction):
-                        cuts = (False, True) if node.op == "eq" else ((place == 0) is (node.op == "le"),)
-                        self._borders[side.value].update((limit.value, is_below) for is_below in cuts)
-                    elif isinstance(limit.value, str):
-                        self._strings[side.value].add(limit.value)
+                self._note_constants(node)
+
+    def _note_constants(self, comparison: Node) -> None:
+        """Note the constant that a comparison cuts the values of a field at.
+
+        A cut is a number, and whether it belongs to the numbers below the cut.
+        """
+        for place, side in enumerate(comparison.args):
+            while side.op == "present":
+                side = side.args[0]
+            limit = comparison.args[1 - place]
+            if side.op == "input" and isinstance(limit.value, Fraction):
+                cuts = (False, True) if comparison.op == "eq" else ((place == 0) is (comparison.op == "le"),)
+                self._borders[side.value].update((limit.value, is_below) for is_below in cuts)
+            elif side.op == "input" and limit.is_constant and isinstance(limit.value, str):
+                self._strings[side.value].add(limit.value)
 
     def build(self, aggregates: Sequence[Node]) -> list[Component]:
-        """Return the components; the constants must have been noted. Raises `TooManyCellsError`."""
+        """Return the components of the aggregates. Raises `TooManyCellsError`."""
         return [self._build_component(group) for group in _group_aggregates(aggregates)]
 
     def _build_component(self, aggregates: Sequence[Node]) -> Component:
@@ -148,10 +149,10 @@ class CellBuilder:
         """Return the intervals between the borders of a numeric field, from the lowest to the highest."""
         first, last = (known.low, False), (known.high, True)
         borders = sorted(border for border in self._borders[known.symbol] if first < border < last)
-        intervals: list[Interval] = []
-        for (low, is_below), (high, is_closed) in pairwise([first, *borders, last]):
-            interval = Interval(low, high, is_below, not is_closed)
-            intervals.append(interval if known.per_unit is None else interval.close(known.per_unit))
+        ends = pairwise([first, *borders, last])
+        intervals = [Interval(low, high, is_below, not is_closed) for (low, is_below), (high, is_closed) in ends]
+        if known.per_unit is not None:
+            intervals = [interval.close(known.per_unit) for interval in intervals]
         return [interval for interval in intervals if not interval.is_empty]
 
 

@@ -75,7 +75,7 @@ class Encoder(CellFormulas):
         """Return a new variable of a node's type."""
         name = f"{prefix}{node.number}"
         if node.base is Base.BOOLEAN:
-            return self.make_boolean(name)
+            return self.z3.Bool(name, self.context)
         if node.base is Base.STRING:
             return self.z3.Int(name, self.context)
         function = FUNCTIONS.get(node.op)
@@ -89,7 +89,9 @@ class Encoder(CellFormulas):
             return self.z3.BoolVal(False, self.context)
         if node not in self._nulls:
             has_variable = node.op == "input" or node in self.pool.anchors
-            self._nulls[node] = self.make_boolean(f"null{node.number}") if has_variable else self._write_null(node)
+            self._nulls[node] = (
+                self.z3.Bool(f"null{node.number}", self.context) if has_variable else self._write_null(node)
+            )
         return self._nulls[node]
 
     def _write_null(self, node: Node) -> Formula:
@@ -211,7 +213,7 @@ class Encoder(CellFormulas):
         """Return the condition that evaluating a step fails, apart from the steps that it uses and from overflow."""
         failures = [self.all_of(map(self.term, place.conditions)) for place in find_failures(self.pool, node)]
         for aggregate in walk(node, self.pool.anchors):
-            if aggregate.op == "aggregate":
+            if aggregate.op == "aggregate" and aggregate.may_fail:
                 failures += self.list_failures(aggregate)
         return self.any_of(failures)
 

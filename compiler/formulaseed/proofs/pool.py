@@ -68,6 +68,10 @@ class Pool:
         """Return the node of a condition."""
         return self._intern(op, args, None, Base.BOOLEAN)
 
+    def list_nodes(self) -> list[Node]:
+        """Return all nodes that were built, in this order."""
+        return list(self._nodes.values())
+
     # --- leaves
 
     def constant(self, value: Constant) -> Node:
@@ -224,6 +228,10 @@ class Pool:
     def unknown_aggregate(self, name: str, where: Node, operand: Node, base: Base = Base.NUMBER) -> Node:
         """Return the value of an aggregate of which nothing is known but its name and its operands."""
         return self._intern("aggregate", (where, operand), name, base)
+
+    def list_aggregates(self) -> list[Node]:
+        """Return all aggregates that were built, in this order."""
+        return [node for node in self.list_nodes() if node.op == "aggregate"]
 
     # --- conditions
 

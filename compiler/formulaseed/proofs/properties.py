@@ -28,7 +28,8 @@ from formulaseed.proofs.prover import Goal, assume_nothing
 from formulaseed.proofs.runner import Candidate
 
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
-_WORDS = {"increasing": "in", "decreasing": "in", "never_lowers": "by", "never_raises": "by"}
+_DIRECTIONS = {"increasing": ("in", 1), "decreasing": ("in", -1), "never_lowers": ("by", 1), "never_raises": ("by", -1)}
+"""The word before the cause, and the sign of the change, by the first word of a property."""
 _AMOUNTS = (1, 2, 10)
 _FIRST_TRIALS = 40
 _MAX_TRIALS = 400
@@ -37,25 +38,16 @@ _TOLERANCE = 1e-9
 
 
 class Property(NamedTuple):
-    """A claim: the number `step` moves in a `direction` as the step `cause` grows, or with a review that meets `kind`.
+    """A claim: the number `step` must not fall, or for the `sign` -1 not rise, if `cause` grows or a review is added.
 
-    `kind` is None unless a review is added; `cause` then describes the reviews.
+    `text` is the claim as a command takes it. `kind` is the condition that the added review meets; None if `cause` is a step.
     """
 
-    direction: str
+    text: str
+    sign: int
     step: str
     cause: str
     kind: Expr | None = None
-
-    @property
-    def text(self) -> str:
-        """The property as a command takes it."""
-        return f"{self.direction} {self.step} {_WORDS[self.direction]} {self.cause}"
-
-    @property
-    def sign(self) -> int:
-        """1 if the number must not fall, -1 if it must not rise."""
-        return 1 if self.direction in ("increasing", "never_lowers") else -1
 
 
 def read_property(claim: nodes.Property) -> Property:
@@ -64,20 +56,22 @@ def read_property(claim: nodes.Property) -> Property:
     if claim.review is not None:
         is_any = isinstance(claim.review, Literal)
         cause = "any review" if is_any else f"a review where {expression_text(claim.review)}"
-    return Property(claim.direction, claim.step, cause, claim.review)
+    word, sign = _DIRECTIONS[claim.direction]
+    return Property(f"{claim.direction} {claim.step} {word} {cause}", sign, claim.step, cause, claim.review)
 
 
 def parse_property(text: str, program: nodes.Program) -> Property:
     """Return the property that a text states. Raises `DataError` if it has another form or names no step that fits."""
     words = text.split()
-    if len(words) != 4 or words[0] not in _WORDS or words[2] != _WORDS[words[0]]:
+    if len(words) != 4 or words[2] != _DIRECTIONS.get(words[0], ("", 0))[0]:
         raise DataError(f"a property is {_FORMS}, not {text!r:.80}")
     direction, step, word, cause = words
     numbers = [known.name for known in program.steps if known.ty.is_numeric]
     kinds = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     _check_name(step, numbers, "numeric steps")
     _check_name(cause, *((numbers, "numeric steps") if word == "in" else ([*kinds], "filters")))
-    return Property(direction, step, cause, kinds[cause] if word == "by" else None)
+    sign = _DIRECTIONS[direction][1]
+    return Property(" ".join(words), sign, step, cause, kinds[cause] if word == "by" else None)
 
 
 def _check_name(name: str, known: list[str], noun: str) -> None:

@@ -34,18 +34,6 @@ _MAX_COMPARED = 24
 _MAX_RELATED = 80
 
 
-def list_aggregates(roots: Iterable[Node]) -> list[Node]:
-    """Return the aggregates that nodes depend on, each once, in the order of their numbers."""
-    seen: set[Node] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack += node.args
-    return sorted((node for node in seen if node.op == "aggregate"), key=lambda node: node.number)
-
-
 def assume_nothing(encoder: Encoder) -> Formula:
     """Return a condition that always holds."""
     return encoder.all_of([])
@@ -65,13 +53,6 @@ class Prover:
         self.lemmas: list[Lemma] = []
         self.has_cells = True
         self._encoders: dict[str, Encoder] = {}
-
-    def create_builder(self) -> CellBuilder:
-        """Return a builder of cells that knows the constants in all anchors."""
-        builder = CellBuilder(self.pool)
-        aggregates = list_aggregates(self.pool.anchors)
-        builder.note_constants(node for root in (*self.pool.anchors, *aggregates) for node in walk(root))
-        return builder
 
     @property
     def units(self) -> int:
@@ -98,7 +79,7 @@ class Prover:
         if not self._encoders:
             components: list[Component] | None = None
             try:
-                components = self.create_builder().build(list_aggregates(self.pool.anchors))
+                components = CellBuilder(self.pool).build(self.pool.list_aggregates())
             except TooManyCellsError:
                 self.has_cells = False
             for name in ("relaxed", "whole"):

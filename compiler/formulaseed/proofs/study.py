@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.language.types import Value
+from formulaseed.proofs.cells import CellBuilder
 from formulaseed.proofs.claims import Witness
 from formulaseed.proofs.lowering import Lowering
 from formulaseed.proofs.nodes import Node
@@ -54,7 +55,7 @@ class Study:
             self.lowerings[-1].lower_all()
             runners.append(Runner(seed, self.domain, own, values))
         self.prover = Prover(self.pool, effort, is_quick=is_quick)
-        self.trials = Trials(self.prover.create_builder(), runners)
+        self.trials = Trials(CellBuilder(self.pool), runners)
 
     def show(self, start: Candidate | None, holds: Test, name: str) -> tuple[Witness, ...]:
         """Return the smallest part of a candidate for which `holds` is true, by each seed; empty if it is not confirmed."""

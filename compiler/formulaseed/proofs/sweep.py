@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.explanation.verdict import list_verdicts
@@ -124,17 +124,15 @@ class Comparison(Study):
     def _list_moves(self, verdict: str, regions: list[Region] | None) -> Iterator[Move]:
         """Yield for each pair of two verdicts whether a restaurant can move from one to the other."""
         old_name = self.old_names[verdict]
-        known = None
-        if regions is not None and all(region.move is not None for region in regions):
-            known = {region.move for region in regions}
-        for before in self._list_values(0, old_name):
-            for after in self._list_values(1, verdict):
-                if before == after and type(before) is type(after):
-                    continue
-                if known is not None and (before, after) not in known:
-                    yield Move(before, after, "impossible")
-                else:
-                    yield self._decide_move(old_name, verdict, before, after)
+        changes = {region.move for region in regions or ()}
+        is_exact = regions is not None and None not in changes
+        for before, after in product(self._list_values(0, old_name), self._list_values(1, verdict)):
+            if before == after and type(before) is type(after):
+                continue
+            if is_exact and (before, after) not in changes:
+                yield Move(before, after, "impossible")
+            else:
+                yield self._decide_move(old_name, verdict, before, after)
 
     def _list_values(self, place: int, name: str) -> tuple[Value, ...]:
         """Return the possible values of a verdict in one of the seeds."""

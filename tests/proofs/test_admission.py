@@ -13,7 +13,7 @@ from formulaseed.language import typed
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base
 from formulaseed.proofs.lowering import Lowering
-from formulaseed.proofs.nodes import Node
+from formulaseed.proofs.nodes import Interval, Node
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.prover import Prover
 from formulaseed.proofs.world import read_domain
@@ -80,7 +80,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
             low, high = interval[:2]
             slack = _TOLERANCE * max(1, abs(value)) if name in rounded else 0
             assert low - slack <= value <= high + slack, (name, value, low, high)
-            assert name in rounded or interval.contains(value)
+            assert name in rounded or interval.meet_or_none(Interval(value, value))
         if name not in rounded:
             roots.append(node)
             solver.add(encoder.null(node) == (value is None))

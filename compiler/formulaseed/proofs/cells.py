@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
+from typing import Any
 
 from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Constant, Interval, Node, Segment
+from formulaseed.proofs.nodes import Interval, Node, Segment
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import FieldDomain
 
@@ -134,16 +135,11 @@ class CellBuilder:
 
     def list_samples(self, known: FieldDomain) -> list[Value]:
         """Return a few values of a field: those that the seed mentions, and others next to them."""
-        texts = sorted(self._strings[known.symbol])
-        samples: Iterable[Constant] = known.values
+        samples = [value for part in self.list_classes(known) for value in _pick_values(part, known.per_unit)]
         if known.symbol == _DATE:
-            samples = dict.fromkeys([*filter(_parse_iso_date, texts), *_OTHER_DAYS])
-        elif known.is_text:
-            samples = [pick_string(texts), *texts]
-        elif known.is_numeric:
-            samples = dict.fromkeys(n for part in self._cut(known) for n in pick_numbers(part, known.per_unit))
-        values = [known.to_json(value) for value in samples]
-        return [*values, None] if known.nullable else values
+            samples = [value for value in samples if value is None or _parse_iso_date(value)]
+            samples[:0] = _OTHER_DAYS
+        return [known.to_json(value) for value in dict.fromkeys(samples)]
 
     def _cut(self, known: FieldDomain) -> list[Interval]:
         """Return the intervals between the borders of a numeric field, from the lowest to the highest."""
@@ -154,6 +150,13 @@ class CellBuilder:
         if known.per_unit is not None:
             intervals = [interval.close(known.per_unit) for interval in intervals]
         return [interval for interval in intervals if not interval.is_empty]
+
+
+def _pick_values(part: Node, per_unit: int | None) -> Sequence[Any]:
+    """Return a few values of a class of a field."""
+    if part.is_constant:
+        return (part.value,)
+    return pick_numbers(part.interval, per_unit) if part.is_numeric else (pick_string(part.value.excluded),)
 
 
 def pick_numbers(interval: Interval, per_unit: int | None) -> list[Fraction]:

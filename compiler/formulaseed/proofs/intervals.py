@@ -8,7 +8,7 @@ from fractions import Fraction
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms, walk
+from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms
 from formulaseed.proofs.world import Domain
 
 _MAX_END = 10**300
@@ -30,25 +30,17 @@ def hull(intervals: Iterable[Interval]) -> Interval:
 
 
 class Bounds:
-    """Intervals of nodes. `tighten` adds bounds that were proved, which must be done before nodes that use them are bounded."""
+    """Intervals of nodes."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._intervals: dict[Node, Interval] = {}
-        self._proved: set[Node] = set()
+        self._proved: dict[Node, Interval] = {}
 
     def tighten(self, node: Node, interval: Interval) -> None:
         """Note a proved interval of a node."""
-        self._intervals[node] = self.bound(node).meet(interval)
-        self._proved.add(node)
-
-    def forget(self, node: Node) -> None:
-        """Compute the interval of a node, and of the nodes in it, again when it is needed next, since those in it are tighter."""
-        known = self._intervals.get(node, ANY)
-        stale = [node, *(part for part in walk(node) if part not in self._proved)]
-        for part in stale:
-            self._intervals.pop(part, None)
-        self._intervals[node] = self._compute(node, {}).meet(known)
+        self._proved[node] = self.bound(node).meet(interval)
+        self._intervals.clear()  # those of nodes that use this one may be tighter, too
 
     def bound(self, node: Node, facts: Mapping[Node, Interval] | None = None) -> Interval:
         """Return an interval of a number; under `facts`, intervals of some nodes, only those are used that it mentions."""
@@ -56,7 +48,7 @@ class Bounds:
             known = self._intervals.get(node, ANY)
             return known.meet(self._compute(node, facts)).meet(facts.get(node, ANY))
         if node not in self._intervals:
-            interval = self._compute(node, {})
+            interval = self._compute(node, {}).meet(self._proved.get(node, ANY))
             if node.base is Base.INTEGER:
                 interval = interval.meet(interval.close(1))
             self._intervals[node] = interval
@@ -77,9 +69,9 @@ class Bounds:
 
     def _compute(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return an interval of a node from those of its operands."""
-        if node.interval is not None:
-            return node.interval
         match node.op:
+            case "const" | "segment":
+                return node.interval
             case "input":
                 field = self._domain.fields.get(node.value)
                 return Interval(field.low, field.high) if node.is_numeric and field is not None else ANY

@@ -9,6 +9,7 @@ from math import ceil, floor, inf
 from typing import Any, NamedTuple
 
 from formulaseed import limits
+from formulaseed.language.functions import FUNCTIONS, Function
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
@@ -35,12 +36,8 @@ class Interval(NamedTuple):
 
     @property
     def nonzero(self) -> bool:
-        """True if 0 is not in the interval."""
-        return not self.contains(Fraction(0))
-
-    def contains(self, value: Fraction) -> bool:
-        """Return True if a number is in the interval."""
-        return Interval(value, value).meet_or_none(self) is not None
+        """False: no interval excludes 0, as a `Range` may, whose operations take intervals, too."""
+        return False
 
     def meet_or_none(self, other: Interval) -> Interval | None:
         """Return the numbers in both intervals; None if there are none."""
@@ -116,16 +113,21 @@ class Node:
         return self.is_constant and self.base is Base.BOOLEAN
 
     @property
+    def function(self) -> Function | None:
+        """The function that the node calls; None for another node."""
+        return FUNCTIONS.get(self.op)
+
+    @property
     def is_numeric(self) -> bool:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
 
     @property
-    def interval(self) -> Interval | None:
-        """The interval of a number or of a segment of numbers; None for any other node."""
+    def interval(self) -> Interval:
+        """The interval of a constant or of a segment of numbers; any number for another node."""
         if self.op == "const" and isinstance(self.value, Fraction):
             return Interval(self.value, self.value)
-        return self.value.interval if self.op == "segment" and self.is_numeric else None
+        return self.value.interval if self.op == "segment" and self.is_numeric else ANY
 
     def holds(self, value: Constant) -> bool:
         """Return True if the node is the constant `value`; 1 is not true."""
@@ -159,12 +161,9 @@ def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
 
 def is_apart(node: Node, other: Node) -> bool:
     """Return True if a value is certain to be another one than a second value."""
-    low, high = node.interval, other.interval
-    if low is not None and high is not None:
-        return low.is_below(high, is_strict=True)
-    if node.op == "segment" and other.is_constant:
-        return other.value in node.value.excluded
-    return node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
+    is_excluded = node.op == "segment" and other.is_constant and other.value in node.value.excluded
+    is_fraction = node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
+    return is_excluded or is_fraction or node.interval.is_below(other.interval, is_strict=True)
 
 
 def walk(node: Node, stops: Iterable[Node] = ()) -> Iterator[Node]:

@@ -43,22 +43,16 @@ class Pool:
         }  # fmt: skip
 
     def _intern(
-        self,
-        op: str,
-        args: tuple[Node, ...],
-        value: Any,
-        base: Base,
-        *,
-        nullable: bool = False,
-        fails: bool = False,
-        fields: frozenset[Symbol] = NO_FIELDS,
+        self, op: str, args: tuple[Node, ...], value: Any, base: Base, *, nullable: bool = False, fails: bool = False
     ) -> Node:
-        """Return the node with this content, which is new if the pool has none. `fields` are those of a leaf."""
+        """Return the node with this content, which is new if the pool has none."""
         key = (op, args, value, base)
         node = self._nodes.get(key)
         if node is None:
-            if op != "aggregate":
-                fields = fields.union(*(arg.fields for arg in args))
+            symbol = getattr(value, "symbol", value)  # of a segment
+            is_field = isinstance(symbol, Symbol) and symbol.is_per_review
+            own = frozenset({symbol}) if is_field else NO_FIELDS
+            fields = own.union(*(arg.fields for arg in args if op != "aggregate"))
             may_fail = fails or any(arg.may_fail for arg in args)
             node = Node(len(self._nodes), op, args, value, base, nullable, fields, may_fail)
             self._nodes[key] = node
@@ -95,8 +89,7 @@ class Pool:
 
     def input(self, symbol: Symbol, base: Base, *, nullable: bool) -> Node:
         """Return the value of a field or parameter."""
-        fields = frozenset({symbol}) if symbol.is_per_review else NO_FIELDS
-        return self._intern("input", (), symbol, base, nullable=nullable, fields=fields)
+        return self._intern("input", (), symbol, base, nullable=nullable)
 
     def field(self, symbol: Symbol) -> Node:
         """Return the value of a field or parameter of the domain."""
@@ -108,7 +101,7 @@ class Pool:
         low, high = segment.interval[:2]
         if low == high:
             return self.number(Fraction(low))
-        return self._intern("segment", (), segment, base, fields=frozenset({segment.symbol}))
+        return self._intern("segment", (), segment, base)
 
     def failure(self, kind: str, base: Base) -> Node:
         """Return an expression that always fails with a fault of this kind."""
@@ -229,10 +222,6 @@ class Pool:
         """Return the value of an aggregate of which nothing is known but its name and its operands."""
         return self._intern("aggregate", (where, operand), name, base)
 
-    def list_aggregates(self) -> list[Node]:
-        """Return all aggregates that were built, in this order."""
-        return [node for node in self.list_nodes() if node.op == "aggregate"]
-
     # --- conditions
 
     def is_null(self, operand: Node) -> Node:
@@ -325,8 +314,7 @@ class Pool:
             return self.failure("null", Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        low, high = left.interval, right.interval
-        answer = low.decide_order(high, is_strict=is_strict) if low is not None and high is not None else None
+        answer = left.interval.decide_order(right.interval, is_strict=is_strict)
         if answer is not None:
             return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:
@@ -335,14 +323,13 @@ class Pool:
             left, is_strict = self.number(floor(left.value) + 1 if is_strict else ceil(left.value)), False
         return self._intern_condition("lt" if is_strict else "le", left, right)
 
-    def limit(self, number: Node, interval: Interval, factor: Node | None = None) -> Node:
-        """Return the condition that a number is between the ends of an interval, which are multiplied by `factor` if given."""
+    def limit(self, number: Node, interval: Interval, factor: Node) -> Node:
+        """Return the condition that a number is between the ends of an interval, which are multiplied by `factor`."""
         tests: list[Node] = []
-        for end, is_low in zip(interval[:2], (True, False), strict=True):
-            if isinstance(end, Fraction):
-                bound = self.number(end) if factor is None else self.compute("*", factor, self.number(end))
-                low, high = (bound, number) if is_low else (number, bound)
-                tests.append(self.order(low, high, is_strict=False))
+        if isinstance(interval.low, Fraction):
+            tests.append(self.order(self.compute("*", factor, self.number(interval.low)), number, is_strict=False))
+        if isinstance(interval.high, Fraction):
+            tests.append(self.order(number, self.compute("*", factor, self.number(interval.high)), is_strict=False))
         return self.conjoin(*tests)
 
     def compare(self, sign: str, left: Node, right: Node) -> Node:

@@ -137,7 +137,7 @@ class PropertyStudy(SeedStudy):
         node = self.pool.input(Symbol(SymbolKind.STEP, f"{step.name} raised"), step.ty.base, nullable=False)
         interval = to_interval(step.range)
         self.pool.bounds.tighten(node, interval)
-        self.prover.lemmas.append(((node,), self.pool.limit(node, interval)))
+        self.prover.lemmas.append(((node,), self.pool.limit(node, interval, self.pool.number(1))))
         self.prover.lemmas.append(((before, node), self.pool.order(before, node, is_strict=False)))
         return node
 

@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
-from formulaseed.language.functions import FUNCTIONS
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.cells import CellBuilder, Component, TooManyCellsError
 from formulaseed.proofs.encoding import Encoder
@@ -27,8 +26,10 @@ UNIT = 100_000
 """The solver's own units of effort in one of ours."""
 _LOCAL_UNITS = 3
 _FULL_UNITS = 6
-_DEPTHS = (0, 1, 3)
-"""How many steps away definitions are added, in the order of attempts; 0 is the nearest steps without the cells of aggregates."""
+Depths = tuple[int | None, ...]
+"""How many steps away definitions are added, in the order of attempts: 0 leaves out the cells of aggregates, None nothing."""
+_DEPTHS: Depths = (0, 1, 3, None)
+_WORLDS = ("relaxed", "whole")
 _NEAR_DEPTHS = (0, 1)
 _MAX_COMPARED = 24
 _MAX_RELATED = 80
@@ -78,11 +79,12 @@ class Prover:
         """Return the encoder of a world: `relaxed`, with real numbers of reviews, or `whole`."""
         if not self._encoders:
             components: list[Component] | None = None
+            aggregates = [node for node in self.pool.list_nodes() if node.op == "aggregate"]
             try:
-                components = CellBuilder(self.pool).build(self.pool.list_aggregates())
+                components = CellBuilder(self.pool).build(aggregates)
             except TooManyCellsError:
                 self.has_cells = False
-            for name in ("relaxed", "whole"):
+            for name in _WORLDS:
                 self._encoders[name] = Encoder(self.pool, components, is_whole=name == "whole")
         return self._encoders[world]
 
@@ -94,7 +96,7 @@ class Prover:
 
     def is_safe(self, node: Node) -> bool:
         """Return True if it is proved that a step cannot fail, unless a step that it uses does."""
-        return self._is_impossible(lambda encoder: encoder.fails(node), node, failing=node)
+        return self._is_impossible(lambda encoder: encoder.fails(node), node, node)
 
     def prove_order(self, low: Node, high: Node, assume: Goal = assume_nothing) -> bool:
         """Return True if it is proved that a number is at most another one, given an assumption; this is then a lemma."""
@@ -113,10 +115,9 @@ class Prover:
         self,
         goal: Goal,
         root: Node,
-        *,
         failing: Node | None = None,
-        worlds: Sequence[str] = ("relaxed", "whole"),
-        depths: Sequence[int | None] = (*_DEPTHS, None),
+        worlds: Sequence[str] = _WORLDS,
+        depths: Depths = _DEPTHS,
     ) -> bool:
         """Return True if it is proved that a goal holds for no restaurant; False if that is unknown.
 
@@ -200,21 +201,20 @@ class Prover:
         Rounding keeps such a bound of a quotient, so the quotients in a rounded number are bounded first.
         """
         parts = list(walk(node, self.pool.anchors))
-        if any(part.op in FUNCTIONS and FUNCTIONS[part.op].rounds for part in parts):
+        if any(part.function is not None and part.function.rounds for part in parts):
             for part in parts:
                 if part.op == "/" and part is not node and not part.args[1].is_constant:
                     self._refine(part, end, sign, depths=(0, 1))
-            self.pool.bounds.forget(node)
-        self._refine(node, end, sign, (*_DEPTHS, None))
+        self._refine(node, end, sign)
 
-    def _refine(self, node: Node, end: Fraction, sign: int, depths: Sequence[int | None]) -> None:
+    def _refine(self, node: Node, end: Fraction, sign: int, depths: Depths = _DEPTHS) -> None:
         """Try to prove that a number is not beyond an end, with the definitions up to these depths."""
         interval = self.pool.bounds.bound(node)
         if interval.low >= end if sign < 0 else interval.high <= end:
             return
         limit = end + sign * abs(end) / 10**9
         proved = Interval(limit, ANY.high) if sign < 0 else Interval(ANY.low, limit)
-        is_beyond = self.pool.negate(self.pool.limit(node, proved))
+        is_beyond = self.pool.negate(self.pool.limit(node, proved, self.pool.number(1)))
         if node.op == "/":  # it has a value
             is_beyond = self.pool.conjoin(
                 self.pool.negate(self.pool.equate(node.args[1], self.pool.number(0))), is_beyond

@@ -36,9 +36,9 @@ class Comparison(Study):
 
     def __init__(
         self,
-        seeds: tuple[FormulaSeed, FormulaSeed],
+        seeds: Sequence[FormulaSeed],
         old_names: Mapping[str, str],
-        parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None],
+        parameters: Sequence[Mapping[str, Value] | None],
     ) -> None:
         super().__init__(seeds, parameters, Options())
         self.old_names = old_names
@@ -161,10 +161,9 @@ class Comparison(Study):
 
     def _compare_failures(self) -> Iterator[Move]:
         """Yield whether one seed fails for a restaurant that the other evaluates; nothing if their steps fail alike."""
-        sides = (self.old, self.new)
-        own = [{node for node in side.steps.values() if may_fail(self.pool, node)} for side in sides]
         # a step may be equal to the old one where both have a value, and fail where the old one does not
-        own[1] |= {node for node in self._replaced if may_fail(self.pool, node)}
+        sides = (self.old.steps.values(), (*self.new.steps.values(), *self._replaced))
+        own = [{node for node in side if may_fail(self.pool, node)} for side in sides]
         for place, (before, after) in enumerate(((FAILED, "evaluated"), ("evaluated", FAILED))):
             roots = sorted(own[place] - own[1 - place], key=lambda node: node.number)
             if not roots:

@@ -137,8 +137,8 @@ class CellBuilder:
         """Return a few values of a field: those that the seed mentions, and others next to them."""
         samples = [value for part in self.list_classes(known) for value in _pick_values(part, known.per_unit)]
         if known.symbol == _DATE:
-            samples = [value for value in samples if value is None or _parse_iso_date(value)]
-            samples[:0] = _OTHER_DAYS
+            dates = filter(_parse_iso_date, sorted(self._strings[_DATE]))
+            samples = [*dates, *_OTHER_DAYS, *(value for value in samples if value is None)]
         return [known.to_json(value) for value in dict.fromkeys(samples)]
 
     def _cut(self, known: FieldDomain) -> list[Interval]:

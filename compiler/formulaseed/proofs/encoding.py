@@ -143,12 +143,6 @@ class Encoder(CellFormulas):
             self._axioms[node] = list(self._list_axioms(node)) if self.is_variable(node) else []
         return self._axioms[node]
 
-    def list_bounds(self, node: Node) -> list[Formula]:
-        """Return the known bounds of a number as conditions."""
-        if not node.is_numeric or not self.is_variable(node):
-            return []
-        return list(self.limit(self.term(node), self.pool.bounds.bound(node)))
-
     def _list_axioms(self, node: Node) -> Iterator[Formula]:
         """Yield the conditions on the variable of a node by the variables of its operands."""
         variable = self.term(node)

@@ -101,7 +101,7 @@ class SeedStudy(Study):
             def fails(candidate: Candidate, name: str = step.name) -> bool:
                 """Return True if the step fails for a candidate."""
                 outcomes = self.trials.run(candidate) or ()
-                return any(outcome.failure is not None and outcome.failure[0] == name for outcome in outcomes)
+                return any(outcome.failure is not None and outcome.failure.step == name for outcome in outcomes)
 
             start = self.trials.find(fails)
             if start is not None:

@@ -161,7 +161,8 @@ class Prover:
         solver.add(*encoder.domain_axioms)
         levels, left_out = self._find_levels(roots, depth)
         for node in levels:
-            solver.add(*encoder.list_bounds(node))
+            if node.is_numeric and encoder.is_variable(node):
+                solver.add(*encoder.limit(encoder.term(node), self.pool.bounds.bound(node)))
             if node in left_out:
                 continue
             if node in self.pool.anchors and node.may_fail and node is not failing:

@@ -56,9 +56,7 @@ class Proofs(RenderedDocument):
         if step is not None and self.claims.verdicts:
             label = label_of(step)
             yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
-            yield from list_lines(
-                (InlineCode(format_plain(claim.value)), self._describe_reach(claim)) for claim in self.claims.verdicts
-            )
+            yield from list_lines(self._describe_reach(format_plain(r.value), r) for r in self.claims.verdicts)
         yield from self._list_rules()
         yield from self._list_failures()
         if self.claims.bounds:
@@ -70,19 +68,19 @@ class Proofs(RenderedDocument):
             )
         if self.claims.properties:
             yield Heading("Properties", 3)
-            yield from list_lines(
-                (InlineCode(claim.text), self._describe_property(claim)) for claim in self.claims.properties
-            )
+            yield from list_lines(map(self._describe_property, self.claims.properties))
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
         yield from describe_scope(self.claims.domain, has_cells=self.claims.has_cells)
 
-    def _describe_reach(self, claim: Reach) -> str:
-        """Return whether a rule or value is reached, and by which restaurant."""
+    def _describe_reach(self, title: str, claim: Reach) -> tuple[str, ...]:
+        """Return a rule or value as parts of a line, with whether it is reached, and by which restaurant."""
+        words = "not known whether a restaurant gets it"
         if claim.witness is not None:
-            return f": for example, a restaurant with {describe_witness(self.program, claim.witness)}"
-        is_proved = claim.status == "unreachable"
-        return ": no restaurant gets it, as proved" if is_proved else ": not known whether a restaurant gets it"
+            words = f"for example, a restaurant with {describe_witness(self.program, claim.witness)}"
+        elif claim.status == "unreachable":
+            words = "no restaurant gets it, as proved"
+        return InlineCode(title), f": {words}"
 
     def _list_rules(self) -> Iterator[Block]:
         """Yield how many rules are reached, and each rule that is not."""
@@ -93,9 +91,7 @@ class Proofs(RenderedDocument):
             names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
             words = f"{total - len(missed)} of the {total} rules of {names} decide for some restaurant. The others:"
             yield sentence(words if missed else f"Each of the {total} rules of {names} decides for some restaurant.")
-            yield from list_lines(
-                (InlineCode(self._format_rule(claim)), self._describe_reach(claim)) for claim in missed
-            )
+            yield from list_lines(self._describe_reach(self._format_rule(claim), claim) for claim in missed)
 
     def _format_rule(self, claim: Reach) -> str:
         """Return a rule as one line, such as `VERDICT: 'Low Risk' if SCORE < 4.0`."""
@@ -111,29 +107,26 @@ class Proofs(RenderedDocument):
             yield Heading("Failures", 3)
         if safe:
             yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
-        yield from list_lines(
-            (InlineCode(claim.name), self._describe_failure(claim))
-            for claim in self.claims.failures
-            if claim.status != "safe"
-        )
+        yield from list_lines(self._describe_failure(claim) for claim in self.claims.failures if claim.status != "safe")
 
-    def _describe_failure(self, claim: StepFailure) -> str:
-        """Return whether a step fails that is not proved safe, and for which restaurant."""
+    def _describe_failure(self, claim: StepFailure) -> tuple[str, ...]:
+        """Return a step that is not proved safe as parts of a line, with the restaurant for which it fails."""
         if claim.witness is None or claim.kind is None:
-            return ": not known whether it can fail"
+            return InlineCode(claim.name), ": not known whether it can fail"
         restaurant = describe_witness(self.program, claim.witness)
-        return f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}"
+        return InlineCode(claim.name), f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}"
 
-    def _describe_property(self, claim: Property) -> str:
-        """Return whether a property holds, and for a refuted one the restaurant and the change."""
+    def _describe_property(self, claim: Property) -> tuple[str, ...]:
+        """Return a property as parts of a line, with whether it holds; for a refuted one the restaurant and the change."""
         if claim.witness is None:
-            return ": proved" if claim.status == "proved" else ": not known"
+            return InlineCode(claim.text), ": proved" if claim.status == "proved" else ": not known"
         _, step, _, cause = claim.text.split(maxsplit=3)
         change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
             change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
         moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
-        return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
+        restaurant = describe_witness(self.program, claim.witness)
+        return InlineCode(claim.text), f": refuted. {moved} if a restaurant with {restaurant} {change}"
 
 
 def _format_bounds(bounds: Bounds) -> tuple[str, str, str]:

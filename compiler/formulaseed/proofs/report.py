@@ -65,8 +65,7 @@ def describe_scope(domain: Domain, *, has_cells: bool) -> Iterator[Block]:
 
 def list_ranges(domain: Domain) -> dict[str, str]:
     """Return the ranges of the fields that are numbers, in words, by name."""
-    fields = [field for field in domain.fields.values() if field.base.value in ("integer", "number")]
-    return {str(field.symbol): field.describe() for field in fields}
+    return {str(field.symbol): field.describe() for field in domain.fields.values() if field.is_numeric}
 
 
 def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:
@@ -95,12 +94,8 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    unsettled = (relation for relation in proof.relations if relation.name != proof.verdict)
-    yield from list_lines(
-        (InlineCode(relation.name), _describe_relation(relation, programs[1]))
-        for relation in unsettled
-        if relation.status in ("differs", "unknown")
-    )
+    unsettled = [relation for relation in proof.relations if relation.status in ("differs", "unknown")]
+    yield from list_lines(_describe_relation(r, programs[1]) for r in unsettled if r.name != proof.verdict)
     yield from describe_scope(proof.domain, has_cells=proof.has_cells)
 
 
@@ -122,12 +117,13 @@ def _describe_move(move: Move, program: nodes.Program) -> tuple[str, ...]:
     return (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), f": {move.status}{detail}")
 
 
-def _describe_relation(relation: StepRelation, program: nodes.Program) -> str:
-    """Return what is known of an output that is not proved equal."""
+def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
+    """Return an output that is not proved equal as parts of a line, with what is known of it."""
+    name = InlineCode(relation.name)
     order = f"; the new value is {relation.order}, as proved" if relation.order else ""
     if not relation.witness:
-        return f": not known whether it is equal for all restaurants{order}"
+        return name, f": not known whether it is equal for all restaurants{order}"
     sides = zip(relation.witness, (relation.old_name, relation.name), strict=True)
     old, new = (format_plain(witness.steps[name]) for witness, name in sides)
     restaurant = describe_witness(program, relation.witness[1])
-    return f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"
+    return name, f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"

@@ -30,10 +30,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The value of every step for a candidate, or the step and kind of its failure; then `values` is empty."""
+    """The value of every step for a candidate, or its failure; then `values` is empty."""
 
     values: dict[str, Value]
-    failure: tuple[str, str] | None = None
+    failure: Failure | None = None
 
 
 class Runner:
@@ -97,8 +97,7 @@ class Runner:
         reference = _evaluate(lambda: interpret(self.program, rows, context, parameters))
         if outcome is None or repr(outcome) != repr(reference):
             return None
-        failure = Failure(*outcome.failure) if outcome.failure is not None else None
-        return Witness(name, context, rows, parameters, outcome.values, failure)
+        return Witness(name, context, rows, parameters, outcome.values, outcome.failure)
 
 
 def _evaluate(evaluate: Callable[[], dict[str, Value]]) -> Outcome | None:
@@ -106,6 +105,6 @@ def _evaluate(evaluate: Callable[[], dict[str, Value]]) -> Outcome | None:
     try:
         return Outcome(evaluate())
     except EvaluationError as error:
-        return Outcome({}, (error.step, error.kind))
+        return Outcome({}, Failure(error.step, error.kind))
     except DataError:
         return None

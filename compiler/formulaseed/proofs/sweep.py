@@ -199,12 +199,8 @@ class Comparison(Study):
 
     def _cut(self, driver: Node, name: str, old: Node, new: Node) -> Iterator[tuple[Interval, Change]]:
         """Yield the parts of the range of a number, from the lowest to the highest, with the change of the verdict there."""
-        comparisons = [
-            part
-            for node in (old, new)
-            for part in walk(node, self.pool.anchors)
-            if part.op in ("lt", "le", "eq") and driver in part.args
-        ]
+        parts = (*walk(old, self.pool.anchors), *walk(new, self.pool.anchors))
+        comparisons = [part for part in parts if part.op in ("lt", "le", "eq") and driver in part.args]
         limits = {arg.value for part in comparisons for arg in part.args if arg.is_constant}
         known = self.pool.bounds.bound(driver)
         symbol = Symbol(SymbolKind.STEP, name)

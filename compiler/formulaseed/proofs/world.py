@@ -122,9 +122,7 @@ def read_domain(
         for symbol, field in declared
         if symbol in used
     }
-    values = {
-        known.name: to_constant((parameters or {}).get(known.name, known.default)) for known in program.parameters
-    }
+    values = {p.name: to_constant((parameters or {}).get(p.name, p.default)) for p in program.parameters}
     return Domain(fields, values)
 
 

@@ -192,15 +192,14 @@ class CellFormulas(ABC):
 
 def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:
     """Return a node as a sum of terms with constant factors, and a constant."""
-    if isinstance(node.value, Fraction) and node.is_constant:
+    if isinstance(node.value, Fraction):
         return {}, node.value
     if node.op in ("+", "-"):
-        (left, a), (right, b) = map(split_linear, node.args)
+        (terms, constant), (others, other) = map(split_linear, node.args)
         sign = 1 if node.op == "+" else -1
-        terms = dict(left)
-        for term, factor in right.items():
+        for term, factor in others.items():
             terms[term] = terms.get(term, Fraction(0)) + sign * factor
-        return terms, a + sign * b
+        return terms, constant + sign * other
     scaled = _split_factor(node)
     if scaled is None:
         return {node: Fraction(1)}, Fraction(0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple
 
 from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.typed import Symbol, SymbolKind
@@ -40,8 +40,7 @@ class Cell:
     residuals: Mapping[Node, Residual]
 
 
-@dataclass(frozen=True)
-class Component:
+class Component(NamedTuple):
     """Cells that make up all reviews, for `aggregates` that share fields."""
 
     aggregates: tuple[Node, ...]
@@ -60,7 +59,7 @@ class CellBuilder:
         self.pool = pool
         self._strings: dict[Symbol, set[str]] = defaultdict(set)
         self._borders: dict[Symbol, set[tuple[Fraction, bool]]] = defaultdict(set)
-        for node in pool.list_nodes():
+        for node in pool.nodes.values():
             if node.op in ("eq", "lt", "le", "contains"):
                 self._note_constants(node)
 
@@ -122,15 +121,15 @@ class CellBuilder:
 
     def list_classes(self, known: FieldDomain) -> list[Node]:
         """Return the classes of a field: constants, and segments of numbers and strings."""
-        if known.is_text:
-            texts = sorted(self._strings[known.symbol])
-            other = self.pool.segment(Segment(known.symbol, excluded=frozenset(texts)), Base.STRING)
-            classes = [other, *map(self.pool.constant, texts)]
+        if known.values:
+            classes = [self.pool.constant(value) for value in known.values]
         elif known.is_numeric:
             segments = (Segment(known.symbol, part) for part in self._cut(known))
             classes = [self.pool.segment(segment, known.base) for segment in segments]
         else:
-            classes = [self.pool.constant(value) for value in known.values]
+            texts = sorted(self._strings[known.symbol])
+            other = self.pool.segment(Segment(known.symbol, excluded=frozenset(texts)), Base.STRING)
+            classes = [other, *map(self.pool.constant, texts)]
         return [*classes, self.pool.constant(None)] if known.nullable else classes
 
     def list_samples(self, known: FieldDomain) -> list[Value]:

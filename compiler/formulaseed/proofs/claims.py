@@ -178,9 +178,8 @@ class Proof(_Document):
 
 def proof_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of `Proofs.json`."""
-    return build_model_schema(
-        Proof, "What holds for every restaurant of a seed, as `formulaseed prove --format json` writes it."
-    )
+    about = "What holds for every restaurant of a seed, as `formulaseed prove --format json` writes it."
+    return build_model_schema(Proof, about)
 
 
 # --- two seeds

@@ -6,12 +6,11 @@ what they do not reach is asked of the solver.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal
 
 from formulaseed import limits
-from formulaseed.documents import FormulaSeed
 from formulaseed.explanation.verdict import choose_verdict, list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -25,7 +24,7 @@ from formulaseed.proofs.distance import measure_rule
 from formulaseed.proofs.lowering import may_fail
 from formulaseed.proofs.nodes import End, Node, to_fraction, to_interval, walk
 from formulaseed.proofs.runner import Candidate
-from formulaseed.proofs.study import Answer, Options, Study
+from formulaseed.proofs.study import Answer, Study
 
 _FAR = 4
 """How many times farther than all samples a restaurant must go to show that a number is open."""
@@ -37,11 +36,6 @@ _STATUSES: dict[Answer, Literal["reached", "unreachable", "unknown"]] = {
 
 class SeedStudy(Study):
     """One seed under study."""
-
-    def __init__(self, seed: FormulaSeed, parameters: Mapping[str, Value] | None, options: Options) -> None:
-        super().__init__([seed], [parameters], options)
-        self.program = seed.program
-        [self.lowering] = self.lowerings
 
     def count_kind(self, kind: Expr) -> Node:
         """Return the number of reviews that meet a condition, which the cells then tell apart."""
@@ -71,10 +65,9 @@ class SeedStudy(Study):
     def list_verdicts(self) -> Iterator[claims.Reach]:
         """Yield for each value of the verdict whether it is reached."""
         step = choose_verdict(self.program)
-        if step is not None:
-            for value in list_verdicts(step):
-                condition = self.pool.equate(self.lowering.steps[step.name], self.pool.literal(value))
-                yield self._reach(step, None, value, condition)
+        for value in list_verdicts(step) if step is not None else ():
+            condition = self.pool.equate(self.lowering.steps[step.name], self.pool.literal(value))
+            yield self._reach(step, None, value, condition)
 
     def _reach(self, step: nodes.Step, place: int | None, value: Value, condition: Node) -> claims.Reach:
         """Return whether a restaurant reaches a rule, or a value if `place` is None."""
@@ -195,8 +188,8 @@ def _may_overflow(step: nodes.Step) -> bool:
 
 def _is_partial(step: nodes.Step) -> bool:
     """Return True if a step has an operation that may be too large, or has no value for some numbers."""
-    parts = [part for whole in step.expressions() for part in typed.walk(whole)]
-    names = [getattr(part, "operator", getattr(part, "function", "")) for part in parts]
+    parts = (part for whole in step.expressions() for part in typed.walk(whole))
+    names = (getattr(part, "operator", getattr(part, "function", "")) for part in parts)
     return _may_overflow(step) or any(map(is_partial, names))
 
 

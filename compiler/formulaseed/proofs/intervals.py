@@ -140,13 +140,11 @@ def apply(op: str, operands: Iterable[Interval]) -> Interval:
     if op in _EXACT_RULES or (entry is not None and entry.is_extreme):
         known = (entry or OPERATORS[op]).range(*parts)
         return _clip(known.low, known.high)
-    if entry is None:
-        return ANY
-    if entry.rounds:
+    if entry is not None and entry.rounds:
         digits = [int(digit.low) for digit in parts[1:]]
         low, high = (end if isinstance(end, float) else Fraction(entry.apply(end, *digits)) for end in parts[0][:2])
         return Interval(low, high)
-    if entry.curve is not None:
+    if entry is not None and entry.curve is not None:
         return Interval(entry.curve.bound(parts[0].low, -1), entry.curve.bound(parts[0].high, 1))
     return ANY
 

@@ -75,8 +75,7 @@ ANY = Interval(-inf, inf)
 COUNT = Interval(Fraction(0), Fraction(2**63))
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A part of the values of a field: the numbers in an interval, or the strings other than `excluded`."""
 
     symbol: Symbol

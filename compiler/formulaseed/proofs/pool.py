@@ -13,7 +13,7 @@ from math import ceil, floor
 from typing import Any
 
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.operators import NEGATED, OPERATORS
+from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.intervals import Bounds
@@ -27,10 +27,13 @@ _MAX_TABLE = 64
 
 
 class Pool:
-    """The nodes of one or several programs, with their `bounds`. `anchors` are values of steps, in the order of evaluation."""
+    """The `nodes` of one or several programs by their content, with their `bounds`.
+
+    `anchors` are values of steps, in the order of evaluation.
+    """
 
     def __init__(self, domain: Domain) -> None:
-        self._nodes: dict[tuple[Any, ...], Node] = {}
+        self.nodes: dict[tuple[Any, ...], Node] = {}
         self.domain = domain
         self.bounds = Bounds(domain)
         self.anchors: dict[Node, None] = {}
@@ -47,24 +50,20 @@ class Pool:
     ) -> Node:
         """Return the node with this content, which is new if the pool has none."""
         key = (op, args, value, base)
-        node = self._nodes.get(key)
+        node = self.nodes.get(key)
         if node is None:
             symbol = getattr(value, "symbol", value)  # of a segment
             is_field = isinstance(symbol, Symbol) and symbol.is_per_review
             own = frozenset({symbol}) if is_field else NO_FIELDS
             fields = own.union(*(arg.fields for arg in args if op != "aggregate"))
             may_fail = fails or any(arg.may_fail for arg in args)
-            node = Node(len(self._nodes), op, args, value, base, nullable, fields, may_fail)
-            self._nodes[key] = node
+            node = Node(len(self.nodes), op, args, value, base, nullable, fields, may_fail)
+            self.nodes[key] = node
         return node
 
     def _intern_condition(self, op: str, *args: Node) -> Node:
         """Return the node of a condition."""
         return self._intern(op, args, None, Base.BOOLEAN)
-
-    def list_nodes(self) -> list[Node]:
-        """Return all nodes that were built, in this order."""
-        return list(self._nodes.values())
 
     # --- leaves
 
@@ -334,14 +333,11 @@ class Pool:
 
     def compare(self, sign: str, left: Node, right: Node) -> Node:
         """Return the comparison of two values by an operator of the language, an equality or an order."""
-        match sign:
-            case "==":
-                return self.equate(left, right)
-            case "<" | "<=":
-                return self.order(left, right, is_strict=sign == "<")
-            case ">" | ">=":
-                return self.order(right, left, is_strict=sign == ">")
-        return self.negate(self.compare(NEGATED[sign], left, right))
+        if sign in ("==", "!="):
+            is_equal = self.equate(left, right)
+            return is_equal if sign == "==" else self.negate(is_equal)
+        low, high = (left, right) if "<" in sign else (right, left)
+        return self.order(low, high, is_strict="=" not in sign)
 
     def contains(self, text: Node, part: Node) -> Node:
         """Return the condition that the string `part` occurs in the string `text`."""

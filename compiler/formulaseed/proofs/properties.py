@@ -7,7 +7,6 @@ depend on the change are the same nodes; of the others it is proved one by one t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -178,7 +177,8 @@ class PropertyStudy(SeedStudy):
             if smallest is None or pair is None:
                 continue
             grown = self.trials.confirm(smallest, f"{claim.text}, one more review")
-            witnesses = self.trials.confirm(_leave_out(smallest) if claim.kind is not None else smallest, claim.text)
+            before = smallest if claim.kind is None else smallest._replace(rows=smallest.rows[1:])
+            witnesses = self.trials.confirm(before, claim.text)
             if not (witnesses and grown):
                 return None
             added = grown[0] if claim.kind is not None else None
@@ -191,8 +191,7 @@ class PropertyStudy(SeedStudy):
             if claim.kind is None:
                 yield from ((candidate, amount) for amount in _AMOUNTS)
                 continue
-            rows = (self.trials.draw_row() for _ in range(_DRAWS))
-            grown = (replace(candidate, rows=(row, *candidate.rows)) for row in rows)
+            grown = (candidate._replace(rows=(self.trials.draw_row(), *candidate.rows)) for _ in range(_DRAWS))
             first = next((more for more in grown if self._is_of_kind(claim.kind, more)), None)
             if first is not None:
                 yield first, 0
@@ -200,7 +199,7 @@ class PropertyStudy(SeedStudy):
     def _is_of_kind(self, kind: Expr, candidate: Candidate) -> bool:
         """Return True if the first review of a candidate meets a condition."""
         [runner] = self.trials.runners
-        [row], context, parameters = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
+        [row], context, parameters = runner.write_inputs(candidate._replace(rows=candidate.rows[:1]))
         return meets_condition(self.program, row, context, parameters, kind)
 
     def _move(self, claim: Property, candidate: Candidate, amount: int) -> tuple[float, float] | None:
@@ -210,7 +209,7 @@ class PropertyStudy(SeedStudy):
         if claim.kind is None:
             new = self._grow_step(claim, candidate, amount)
         elif candidate.rows and self._is_of_kind(claim.kind, candidate):
-            before = _leave_out(candidate)
+            before = candidate._replace(rows=candidate.rows[1:])
             new = self.read_value(candidate, claim.step)
         old = self.read_value(before, claim.step)
         return (old, new) if isinstance(old, int | float) and isinstance(new, int | float) else None
@@ -227,8 +226,3 @@ class PropertyStudy(SeedStudy):
         except EvaluationError:
             return None
         return values[claim.step]
-
-
-def _leave_out(candidate: Candidate) -> Candidate:
-    """Return a candidate without its first review."""
-    return replace(candidate, rows=candidate.rows[1:])

@@ -79,13 +79,12 @@ class Prover:
         """Return the encoder of a world: `relaxed`, with real numbers of reviews, or `whole`."""
         if not self._encoders:
             components: list[Component] | None = None
-            aggregates = [node for node in self.pool.list_nodes() if node.op == "aggregate"]
+            aggregates = [node for node in self.pool.nodes.values() if node.op == "aggregate"]
             try:
                 components = CellBuilder(self.pool).build(aggregates)
             except TooManyCellsError:
                 self.has_cells = False
-            for name in _WORLDS:
-                self._encoders[name] = Encoder(self.pool, components, is_whole=name == "whole")
+            self._encoders = {name: Encoder(self.pool, components, is_whole=name == "whole") for name in _WORLDS}
         return self._encoders[world]
 
     # --- proofs

@@ -167,7 +167,7 @@ def prove(
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
     claims = [*map(read_property, loaded.program.properties)]
     claims += (parse_property(text, loaded.program) for text in properties)
-    study = PropertyStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
+    study = PropertyStudy([loaded], [parameters], Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:
             study.count_kind(claim.kind)

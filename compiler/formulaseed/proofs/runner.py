@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.errors import DataError, EvaluationError
@@ -20,16 +19,14 @@ Row = tuple[Value, ...]
 """The fields of a review, in the order of the domain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A restaurant: its reviews, and the fields of the restaurant and the parameters that may vary, in the domain's order."""
 
     rows: tuple[Row, ...]
     shared: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The value of every step for a candidate, or its failure; then `values` is empty."""
 
     values: dict[str, Value]
@@ -50,10 +47,8 @@ class Runner:
 
     def run(self, candidate: Candidate) -> Outcome | None:
         """Evaluate a candidate with the module; None if the module does not accept its data."""
-        context, parameters = self.write_shared(candidate)
-        return _evaluate(
-            lambda: self._evaluator.trace(ParsedRows(map(self._parse, candidate.rows)), context, parameters)
-        )
+        shared = self.write_shared(candidate)
+        return _evaluate(lambda: self._evaluator.trace(ParsedRows(map(self._parse, candidate.rows)), *shared))
 
     def _parse(self, row: Row) -> Any:
         """Return the module's tuple of a review. Raises `DataError`."""

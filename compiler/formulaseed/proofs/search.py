@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from formulaseed.language.types import Value
@@ -55,8 +54,8 @@ class Trials:
         """Yield the candidates of a first look: restaurants without reviews or with one, then random ones."""
         for _ in range(20):
             drawn = self._draw()
-            yield replace(drawn, rows=())
-            yield replace(drawn, rows=(self.draw_row(),))
+            yield drawn._replace(rows=())
+            yield drawn._replace(rows=(self.draw_row(),))
         for _ in range(SAMPLES):
             yield self._draw()
 
@@ -87,7 +86,7 @@ class Trials:
         if choice == 5:
             place = self._random.randrange(len(self._shared))
             value = self._change_value(self._shared_fields[place], candidate.shared[place], self._shared[place])
-            return replace(candidate, shared=_put(candidate.shared, place, value))
+            return candidate._replace(shared=_put(candidate.shared, place, value))
         if not rows or choice == 0:
             rows += [self.draw_row()] * self._random.choice(_REPEATS)
         elif choice == 1:
@@ -99,7 +98,7 @@ class Trials:
             place = self._random.randrange(len(self._rows))
             changed = _put(old, place, self._change_value(self._fields[place], old[place], self._rows[place]))
             rows = [changed if row == old else row for row in rows]
-        return replace(candidate, rows=tuple(rows))
+        return candidate._replace(rows=tuple(rows))
 
     def _change_value(self, known: FieldDomain, value: Value, values: Sequence[Value]) -> Value:
         """Return another value of a field, of a number often one next to it."""
@@ -107,7 +106,7 @@ class Trials:
             moved = value + self._random.choice((-1, 1, 2, -2) if known.per_unit == 1 else (-1, 1, 0.5, -0.25))
             if known.low <= moved <= known.high:
                 return moved
-        if isinstance(value, str) and known.is_text and known.symbol.name != "date":
+        if isinstance(value, str) and not known.values and known.symbol.name != "date":
             return f"{value}, {self._random.choice(values)}"
         return self._random.choice(values)
 
@@ -155,33 +154,36 @@ class Trials:
         witnesses = [witness for runner in self.runners if (witness := runner.confirm(candidate, name)) is not None]
         return tuple(witnesses) if len(witnesses) == len(self.runners) else ()
 
-    def shrink(self, candidate: Candidate | None, holds: Test) -> Candidate | None:
+    def shrink(self, start: Candidate | None, holds: Test) -> Candidate | None:
         """Return a candidate for which `holds` is still true, from which no single review can be removed.
 
         Fields that do not matter have the simplest value. None if `holds` is not true at the start, or there is no candidate.
         """
-        if candidate is None or not holds(candidate):
+        if start is None or not holds(start):
             return None
+        candidate = start
         size = max(1, len(candidate.rows) // 2)
         while size:
             place = 0
             while place < len(candidate.rows):
-                fewer = replace(candidate, rows=candidate.rows[:place] + candidate.rows[place + size :])
+                fewer = candidate._replace(rows=candidate.rows[:place] + candidate.rows[place + size :])
                 if holds(fewer):
                     candidate = fewer
                 else:
                     place += size
             size //= 2
+
+        def simplify(simpler: Candidate) -> Candidate:
+            """Return a simpler candidate if `holds` is true for it, else the one that is known."""
+            return simpler if holds(simpler) else candidate
+
         for place, values in enumerate(self._shared):
-            simpler = replace(candidate, shared=_put(candidate.shared, place, values[0]))
-            candidate = simpler if holds(simpler) else candidate
+            candidate = simplify(candidate._replace(shared=_put(candidate.shared, place, values[0])))
         for number in range(len(candidate.rows) if len(candidate.rows) <= _MAX_SIMPLIFIED else 0):
             for place, values in enumerate(self._rows):
                 row = _put(candidate.rows[number], place, values[0])
-                simpler = replace(candidate, rows=_put(candidate.rows, number, row))
-                candidate = simpler if holds(simpler) else candidate
-        in_order = replace(candidate, rows=tuple(sorted(candidate.rows, key=repr)))
-        return in_order if holds(in_order) else candidate
+                candidate = simplify(candidate._replace(rows=_put(candidate.rows, number, row)))
+        return simplify(candidate._replace(rows=tuple(sorted(candidate.rows, key=repr))))
 
 
 def _put(values: tuple[_Item, ...], place: int, value: _Item) -> tuple[_Item, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import Literal, NamedTuple
 
@@ -34,6 +33,7 @@ class Options(NamedTuple):
 class Study:
     """Seeds under study over the restaurants that all accept, each with its own parameters.
 
+    `program` and `lowering` are those of the last seed.
     Raises `DataError` if no restaurant fits all seeds.
     """
 
@@ -51,9 +51,10 @@ class Study:
         self.lowerings: list[Lowering] = []
         runners: list[Runner] = []
         for seed, own, values in zip(seeds, domains, settings, strict=True):
-            self.lowerings.append(Lowering(self.pool, seed.program, replace(self.domain, parameters=own.parameters)))
+            self.lowerings.append(Lowering(self.pool, seed.program, self.domain._replace(parameters=own.parameters)))
             self.lowerings[-1].lower_all()
             runners.append(Runner(seed, self.domain, own, values))
+        self.program, self.lowering = seeds[-1].program, self.lowerings[-1]
         self.prover = Prover(self.pool, effort, is_quick=is_quick)
         self.trials = Trials(CellBuilder(self.pool), runners)
 

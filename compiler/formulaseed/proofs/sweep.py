@@ -42,15 +42,16 @@ class Comparison(Study):
     ) -> None:
         super().__init__(seeds, parameters, Options())
         self.old_names = old_names
-        self.old, first = self.lowerings  # both are lowered, so that the cells know the aggregates of both seeds
-        self.new = Lowering(self.pool, first.program, first.domain)
+        self.old = self.lowerings[0]
+        # the new seed is lowered twice, so that the cells know the aggregates of both seeds from the start
+        self.new = Lowering(self.pool, self.program, self.lowering.domain)
         self._replaced: list[Node] = []
 
     def prove(self, verdict: str | None, outputs: Sequence[str]) -> SeedProof:
         """Compare all common steps, and the verdict, by their names in the new seed; the result has those in `outputs`."""
         self.prover.relate_aggregates()
         relations: dict[str, StepRelation] = {}
-        for step in self.new.program.steps:
+        for step in self.program.steps:
             self.new.lower_step(step)
             if step.name in self.old_names and not isinstance(step.operation, nodes.Filter):
                 relations[step.name] = self._relate(step)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from formulaseed import limits
 from formulaseed.errors import DataError
@@ -16,18 +16,16 @@ from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 
 _HALVES = 2
 _Field = nodes.ExtractionField | nodes.InputField | nodes.Parameter
-_COUNT = (0, limits.INTEGER_MAX)
-_YELP_RANGES: dict[str, tuple[int, int]] = {
-    "meta.stars": (1, 5), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030),
-    "meta.month": (1, 12), "context.stars": (1, 5), "context.review_count": _COUNT, "context.is_open": (0, 1),
-    "context.latitude": (-90, 90), "context.longitude": (-180, 180),
+_COUNT = (0, limits.INTEGER_MAX, 1)
+_YELP_RANGES: dict[str, tuple[int, int, int | None]] = {
+    "meta.stars": (1, 5, 1), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030, 1),
+    "meta.month": (1, 12, 1), "context.stars": (1, 5, _HALVES), "context.review_count": _COUNT, "context.is_open": (0, 1, 1),
+    "context.latitude": (-90, 90, None), "context.longitude": (-180, 180, None),
 }  # fmt: skip
-_STEPS: dict[str, int] = {"meta.stars": 1, "context.stars": _HALVES}
-"""How many values of these numbers, which Yelp rounds, are in a range of 1."""
+"""The lowest and the highest number, and how many numbers are in a range of 1; None for any number."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDomain:
+class FieldDomain(NamedTuple):
     """The values of one field: those of an enum or boolean, or the numbers from `low` to `high`, or any string.
 
     `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, whose `base` is INTEGER, 2 for halves; None for any
@@ -46,11 +44,6 @@ class FieldDomain:
     def is_numeric(self) -> bool:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
-
-    @property
-    def is_text(self) -> bool:
-        """True if any string is a value."""
-        return self.base is Base.STRING and not self.values
 
     def to_json(self, value: Constant) -> Value:
         """Return a value of the field as JSON has it: a whole number as an integer, unless a float must hold it."""
@@ -81,8 +74,7 @@ class FieldDomain:
         return f"{kind} of {high} or less" if high else f"any {kind[:-1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(NamedTuple):
     """The values of every field that a proof reads. A parameter that is not in `fields` has its value of `parameters`."""
 
     fields: dict[Symbol, FieldDomain]
@@ -148,7 +140,7 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
             f"`{old.symbol}` has no value that both seeds accept; proofs compare seeds over the same restaurants"
         )
     whole = old if old.per_unit is not None else new
-    return replace(whole, values=values, low=low, high=high, nullable=old.nullable and new.nullable)
+    return whole._replace(values=values, low=low, high=high, nullable=old.nullable and new.nullable)
 
 
 def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
@@ -161,8 +153,8 @@ def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
     low, high = -widest, widest
     per_unit = 1 if ty.base is Base.INTEGER else None
     if is_yelp and str(symbol) in _YELP_RANGES:
-        low, high = map(Fraction, _YELP_RANGES[str(symbol)])
-        per_unit = _STEPS.get(str(symbol), per_unit)
+        *ends, per_unit = _YELP_RANGES[str(symbol)]
+        low, high = map(Fraction, ends)
     if not isinstance(field, nodes.InputField):
         low = low if field.minimum is None else max(low, to_fraction(field.minimum))
         high = high if field.maximum is None else min(high, to_fraction(field.maximum))

@@ -65,9 +65,10 @@ class SeedStudy(Study):
     def list_verdicts(self) -> Iterator[claims.Reach]:
         """Yield for each value of the verdict whether it is reached."""
         step = choose_verdict(self.program)
-        for value in list_verdicts(step) if step is not None else ():
-            condition = self.pool.equate(self.lowering.steps[step.name], self.pool.literal(value))
-            yield self._reach(step, None, value, condition)
+        if step is not None:
+            for value in list_verdicts(step):
+                condition = self.pool.equate(self.lowering.steps[step.name], self.pool.literal(value))
+                yield self._reach(step, None, value, condition)
 
     def _reach(self, step: nodes.Step, place: int | None, value: Value, condition: Node) -> claims.Reach:
         """Return whether a restaurant reaches a rule, or a value if `place` is None."""

@@ -151,11 +151,12 @@ class Pool:
 
     def _raise(self, base: Node, exponent: Node) -> Node:
         """Return a power: a product for a small constant exponent, a table for a constant base and few exponents."""
-        if exponent.is_constant and exponent.value.denominator == 1 and 0 <= exponent.value <= _MAX_PRODUCT:
-            if exponent.value < 2:
-                return base if exponent.value else self.number(1)
-            half = self._raise(base, self.number(exponent.value // 2))
-            return self.compute("*", self.compute("*", half, half), self._raise(base, self.number(exponent.value % 2)))
+        if exponent.holds(Fraction(0)) and not base.may_fail:
+            return self.number(1)
+        if exponent.is_constant and exponent.value.denominator == 1 and 0 < exponent.value <= _MAX_PRODUCT:
+            half = self._raise(base, self.number(exponent.value // 2)) if exponent.value > 1 else self.number(1)
+            square = self.compute("*", half, half)
+            return self.compute("*", square, base) if exponent.value % 2 else square
         power = self._intern("**", (base, exponent), None, Base.NUMBER, fails=True)
         if not (base.is_constant and base.value > 0 and exponent.base is Base.INTEGER):
             return power
@@ -206,7 +207,7 @@ class Pool:
 
     def total(self, where: Node, operand: Node) -> Node:
         """Return the sum of an operand over the reviews for which `where` is true."""
-        is_nothing = where.holds(False) or operand.holds(Fraction(0))
+        is_nothing = where.holds(False) or (operand.holds(Fraction(0)) and not where.may_fail)
         return self.number(0) if is_nothing else self._intern("aggregate", (where, operand), "total", operand.base)
 
     def count(self, where: Node) -> Node:

@@ -180,12 +180,12 @@ class CellFormulas(ABC):
 
     def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:
         """Yield the conditions that a condition or operand of reviews fails, if it is evaluated for one."""
-        for place in find_failures(self.pool, part):
-            is_excluded = any(self.pool.bounds.decide(condition) is False for condition in place.conditions)
-            if is_excluded or self.pool.conjoin(*place.conditions).holds(False):
+        for conditions in find_failures(self.pool, part):
+            is_excluded = any(self.pool.bounds.decide(condition) is False for condition in conditions)
+            if is_excluded or self.pool.conjoin(*conditions).holds(False):
                 continue
-            tests = [self.term(condition) for condition in place.conditions if not condition.fields]
-            if len(tests) < len(place.conditions):
+            tests = [self.term(condition) for condition in conditions if not condition.fields]
+            if len(tests) < len(conditions):
                 tests.append(self.z3.Bool(f"may_fail{next(self._fresh)}", self.context))
             yield self.all_of([is_evaluated, *tests])
 

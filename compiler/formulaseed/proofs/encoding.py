@@ -203,7 +203,7 @@ class Encoder(CellFormulas):
 
     def fails(self, node: Node) -> Formula:
         """Return the condition that evaluating a step fails, apart from the steps that it uses and from overflow."""
-        failures = [self.all_of(map(self.term, place.conditions)) for place in find_failures(self.pool, node)]
+        failures = [self.all_of(map(self.term, conditions)) for conditions in find_failures(self.pool, node)]
         for aggregate in walk(node, self.pool.anchors):
             if aggregate.op == "aggregate" and aggregate.may_fail:
                 failures += self.list_failures(aggregate)

@@ -6,7 +6,6 @@ In: a program and the domain of its inputs. Out: a node for each step, and the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -56,7 +55,7 @@ class Lowering:
                 node = pool.switch(*arms, pool.literal(otherwise))
             case nodes.Lookup() as lookup:
                 arms = [node for test, value in self.list_keys(lookup) for node in (test, pool.literal(value))]
-                missing = pool.failure("lookup", step.ty.base)
+                missing = pool.failure(step.ty.base)
                 node = pool.switch(*arms, pool.literal(lookup.default) if lookup.has_default else missing)
         self.set_step(step.name, node)
         return node
@@ -165,18 +164,10 @@ class Lowering:
         return self.change(value)
 
 
-class FailurePlace(NamedTuple):
-    """An operation that fails only if all of `conditions` hold, with a fault of this kind. `node` is the operation."""
+def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
+    """Yield the conditions under which each operation of a node fails, apart from overflow; other anchors are left out.
 
-    node: Node
-    conditions: tuple[Node, ...]
-    kind: str
-
-
-def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
-    """Yield the operations of a node that may fail, apart from overflow; operands that are anchors are left out.
-
-    The last of the `conditions` is that of the operation itself, the others are those under which it is evaluated.
+    The last of the conditions is that of the operation itself, the others are those under which it is evaluated.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(node, ())]
     seen: set[tuple[Node, tuple[Node, ...]]] = set()
@@ -185,9 +176,7 @@ def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
         if not current.may_fail or (current in pool.anchors and current is not node) or (current, path) in seen:
             continue
         seen.add((current, path))
-        for kind, condition in _list_failures(pool, current):
-            if not condition.holds(False):
-                yield FailurePlace(current, (*path, condition), kind)
+        yield from ((*path, condition) for condition in _list_failures(pool, current) if not condition.holds(False))
         if current.op in ("and", "or"):
             for operand in current.args:
                 stack.append((operand, path))
@@ -207,17 +196,16 @@ def may_fail(pool: Pool, node: Node) -> bool:
     return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
 
 
-def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the kind of each fault of an operation itself, with a condition that holds if the operation fails so."""
+def _list_failures(pool: Pool, node: Node) -> Iterator[Node]:
+    """Yield for each fault of an operation itself a condition that holds if the operation fails so."""
     if node.op == "fail":
-        yield node.value, pool.true
+        yield pool.true
     elif node.op == "present":
-        yield "null", pool.is_null(node.args[0])
+        yield pool.is_null(node.args[0])
     else:
         entry = OPERATORS.get(node.op) or FUNCTIONS.get(node.op)
         for failure in entry.failures if entry is not None else ():
             if failure.effect == "raises" and failure.kind != "overflow":
                 place, sign, bound = failure.test or failure.only_if or (0, "==", 0)
                 is_known = failure.test is not None or failure.only_if is not None
-                test = pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true
-                yield failure.kind, test
+                yield pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true

@@ -87,9 +87,9 @@ class Segment(NamedTuple):
 class Node:
     """An expression of a pool; equal expressions are the same object.
 
-    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate or failure. `base` is
-    INTEGER if the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is
-    the same for all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
+    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate. `base` is INTEGER if the
+    value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is the same for all
+    reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
     """
 
     number: int

@@ -102,9 +102,9 @@ class Pool:
             return self.number(Fraction(low))
         return self._intern("segment", (), segment, base)
 
-    def failure(self, kind: str, base: Base) -> Node:
-        """Return an expression that always fails with a fault of this kind."""
-        return self._intern("fail", (), kind, base, fails=True)
+    def failure(self, base: Base) -> Node:
+        """Return an expression that always fails."""
+        return self._intern("fail", (), None, base, fails=True)
 
     def build(self, op: str, args: tuple[Node, ...], value: Any, base: Base) -> Node:
         """Return the operation of these operands, simplified. `base` is used for operations that do not determine theirs."""
@@ -120,7 +120,7 @@ class Pool:
         """Return an arithmetic operation of two numbers."""
         entry = OPERATORS[operator]
         if left.holds(None) or right.holds(None):
-            return self.failure("null", Base.NUMBER)
+            return self.failure(Base.NUMBER)
         if entry.definition is not None:
             return entry.definition(self, left, right)  # type: ignore[no-any-return]  # a term is a node
         if operator == "**":
@@ -176,7 +176,7 @@ class Pool:
         if entry.definition is not None:
             return entry.definition(self, *operands)  # type: ignore[no-any-return]  # a term is a node
         if any(operand.holds(None) for operand in operands):
-            return self.failure("null", base)
+            return self.failure(base)
         if entry.is_extreme:
             return self._select(entry, operands)
         if entry.rounds:
@@ -235,7 +235,7 @@ class Pool:
         if not operand.nullable:
             return operand
         if operand.is_constant:
-            return self.failure("null", Base.NUMBER)
+            return self.failure(Base.NUMBER)
         return self._intern("present", (operand,), None, operand.base, fails=True)
 
     def negate(self, condition: Node) -> Node:
@@ -311,7 +311,7 @@ class Pool:
     def order(self, left: Node, right: Node, *, is_strict: bool) -> Node:
         """Return the condition that `left` is at most `right`, or below it if `is_strict`."""
         if left.holds(None) or right.holds(None):
-            return self.failure("null", Base.BOOLEAN)
+            return self.failure(Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
         answer = left.interval.decide_order(right.interval, is_strict=is_strict)
@@ -343,7 +343,7 @@ class Pool:
     def contains(self, text: Node, part: Node) -> Node:
         """Return the condition that the string `part` occurs in the string `text`."""
         if text.holds(None) or part.holds(None):
-            return self.failure("null", Base.BOOLEAN)
+            return self.failure(Base.BOOLEAN)
         if part.holds("") and not text.may_fail:
             return self.true
         if text.is_constant and part.is_constant:

@@ -127,8 +127,9 @@ class PropertyStudy(SeedStudy):
                 low, high = (before, node) if claim.sign == 1 else (node, before)
                 return before is node or self.prover.prove_order(low, high, assume)
             elif before is not node and node.is_numeric and not node.nullable:
-                orders = ((before, node), (node, before))
-                any(self.prover.prove_order(low, high, assume) for low, high in orders)  # a lemma for later steps
+                for low, high in ((before, node), (node, before)):
+                    if self.prover.prove_order(low, high, assume):
+                        break  # it is a lemma for later steps
         return False
 
     def _raise(self, step: nodes.Step, before: Node) -> Node:

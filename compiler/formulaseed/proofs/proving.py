@@ -56,7 +56,8 @@ class Proofs(RenderedDocument):
         if step is not None and self.claims.verdicts:
             label = label_of(step)
             yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
-            yield from list_lines(self._describe_reach(format_plain(r.value), r) for r in self.claims.verdicts)
+            verdicts = self.claims.verdicts
+            yield from list_lines(self._describe_reach(format_plain(claim.value), claim) for claim in verdicts)
         yield from self._list_rules()
         yield from self._list_failures()
         if self.claims.bounds:

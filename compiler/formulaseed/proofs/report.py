@@ -94,8 +94,9 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    unsettled = [relation for relation in proof.relations if relation.status in ("differs", "unknown")]
-    yield from list_lines(_describe_relation(r, programs[1]) for r in unsettled if r.name != proof.verdict)
+    outputs = (relation for relation in proof.relations if relation.name != proof.verdict)
+    unsettled = [relation for relation in outputs if relation.status in ("differs", "unknown")]
+    yield from list_lines(_describe_relation(relation, programs[1]) for relation in unsettled)
     yield from describe_scope(proof.domain, has_cells=proof.has_cells)
 
 

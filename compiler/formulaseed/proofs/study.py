@@ -54,7 +54,8 @@ class Study:
             self.lowerings.append(Lowering(self.pool, seed.program, self.domain._replace(parameters=own.parameters)))
             self.lowerings[-1].lower_all()
             runners.append(Runner(seed, self.domain, own, values))
-        self.program, self.lowering = seeds[-1].program, self.lowerings[-1]
+        self.program = seeds[-1].program
+        self.lowering = self.lowerings[-1]
         self.prover = Prover(self.pool, effort, is_quick=is_quick)
         self.trials = Trials(CellBuilder(self.pool), runners)
 

@@ -195,11 +195,11 @@ def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:
     if isinstance(node.value, Fraction):
         return {}, node.value
     if node.op in ("+", "-"):
-        (terms, constant), (others, other) = map(split_linear, node.args)
+        (terms, constant), (right, right_constant) = map(split_linear, node.args)
         sign = 1 if node.op == "+" else -1
-        for term, factor in others.items():
+        for term, factor in right.items():
             terms[term] = terms.get(term, Fraction(0)) + sign * factor
-        return terms, constant + sign * other
+        return terms, constant + sign * right_constant
     scaled = _split_factor(node)
     if scaled is None:
         return {node: Fraction(1)}, Fraction(0)

@@ -33,7 +33,7 @@ OWNERS: dict[str, tuple[str, ...]] = {
     "hypothesis": ("testing/",),
     "pytest": ("testing/plugin.py", "testing/collection.py"),
     "pydantic": ("data/arguments.py", "data/expected.py", "data/records.py", "data/validation.py", "explanation/model.py",
-                 "explanation/explanation.py", "extractors/", "proofs/schema.py", "cli/extractors.py"),
+                 "explanation/explanation.py", "extractors/", "proofs/claims.py", "cli/extractors.py"),
     "pydantic_core": ("draft/wire.py",),
     "msgspec": ("data/decoding.py", "data/encoding.py", "runtime/typed_rows.py"),
     "sqlglot": ("backends/sql/verify.py",),

@@ -70,7 +70,7 @@ def test_another_spelling_is_equal() -> None:
     statuses = {relation.name: relation.status for relation in proof.relations}
     assert statuses.pop("TRUST_IMPACT") == "equal"
     assert set(statuses.values()) == {"same"}
-    assert proof.moves == ()
+    assert proof.moves == []
     assert not difference.has_changed("verdicts")
     assert "No restaurant gets another VERDICT." in difference.text
 

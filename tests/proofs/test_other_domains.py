@@ -39,11 +39,11 @@ def test_one_rule_is_dead_and_properties_are_decided(
     """All other rules have a restaurant, and no step can fail."""
     proofs = prove(seed, properties=[*properties])
     rules = decision(seed)["rules"]
-    reached = {claim.place: claim.status for claim in proofs.claims.rules if claim.name == "DECISION"}
+    reached = {claim.rule: claim.status for claim in proofs.claims.rules if claim.name == "DECISION"}
     assert [rules[place or 0]["when"] for place, status in reached.items() if status == "unreachable"] == [dead]
     assert set(reached.values()) == {"reached", "unreachable"}
     assert all(claim.status == "safe" for claim in proofs.claims.failures)
-    assert properties.items() <= {claim.text: claim.status for claim in proofs.properties}.items()
+    assert properties.items() <= {claim.text: claim.status for claim in proofs.claims.properties}.items()
 
 
 def test_an_edit_of_an_access_policy() -> None:

@@ -12,8 +12,8 @@ import pytest
 from formulaseed.documents import FormulaSeed, load_seed
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.proofs import cells, search
+from formulaseed.proofs.claims import proof_schema
 from formulaseed.proofs.proving import Proofs, prove
-from formulaseed.proofs.schema import proof_schema
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.seed.write.canonical import format_json
 from formulaseed.testing import reference_evaluate
@@ -147,7 +147,7 @@ def test_properties_are_decided(text: str, status: str) -> None:
         {"name": "BAD", "op": "define_filter", "extraction": {"mood": "bad"}},
         {"name": "SCORE", "op": "expr", "expr": "max(0, min(10, 2 * N_GOOD - (N - N_GOOD)))"},
     ]
-    [claim] = prove(small_seed(*steps), properties=[text]).properties
+    [claim] = prove(small_seed(*steps), properties=[text]).claims.properties
     assert claim.status == status
     assert (claim.witness is not None) == (status == "refuted")
 
@@ -163,7 +163,7 @@ def test_a_seed_declares_what_one_more_review_does() -> None:
     seed = small_seed(score, properties=[*declared, {"never_lowers": "SCORE", "review": {}}])
     proofs = prove(seed)
     check_witnesses(seed, proofs)
-    assert [(claim.text, claim.status) for claim in proofs.properties] == [
+    assert [(claim.text, claim.status) for claim in proofs.claims.properties] == [
         ("never_lowers SCORE by a review where extraction.mood == 'good'", "proved"),
         ("never_raises SCORE by a review where extraction.mood != 'good' and meta.useful > 2", "proved"),
         ("never_lowers SCORE by any review", "refuted"),
@@ -174,11 +174,11 @@ def test_a_seed_declares_what_one_more_review_does() -> None:
 def test_the_flaw_of_a_policy_is_found() -> None:
     """In the allergy policy, one more firsthand reaction can lower the risk."""
     seed = load_seed(TASKS / "g1a_v2" / "seed.json")
-    [claim] = prove(seed, properties=["never_lowers FINAL_RISK_SCORE by IS_INCIDENT"], quick=True).properties
+    [claim] = prove(seed, properties=["never_lowers FINAL_RISK_SCORE by IS_INCIDENT"], quick=True).claims.properties
     assert claim.status == "refuted"
     assert claim.witness is not None
     assert claim.added is not None
-    before, after = (w.outcome.values["FINAL_RISK_SCORE"] for w in (claim.witness, claim.added))
+    before, after = (w.steps["FINAL_RISK_SCORE"] for w in (claim.witness, claim.added))
     assert (before, after) == (claim.before, claim.after)
     assert claim.after < claim.before
 

@@ -50,7 +50,9 @@ def test_no_proved_property_is_broken(data: st.DataObject) -> None:
     program = seed.program
     texts = draw_properties(data, program)
     assume(texts)
-    proved = [claim.text.split() for claim in prove(seed, properties=texts).properties if claim.status == "proved"]
+    proved = [
+        claim.text.split() for claim in prove(seed, properties=texts).claims.properties if claim.status == "proved"
+    ]
     for _ in range(4):
         place = data.draw(restaurants(seed))
         before, failure = exact_values(program, place.rows, place.context, {})

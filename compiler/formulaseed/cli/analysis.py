@@ -223,7 +223,7 @@ def prove(seed: str, parameters: str, params: tuple[str, ...], form: str, **opti
     loaded, own_parameters = _load(seed, params)
     proofs = run_proofs(loaded, parameters=own_parameters, any_parameters=parameters != "default", **options)
     _print(proofs, form)
-    statuses = {claim.status for claim in proofs.properties}
+    statuses = {claim.status for claim in proofs.claims.properties}
     if "refuted" in statuses:
         finish(WRONG)
     finish(PARTIAL if "unknown" in statuses else FINE)

@@ -165,7 +165,7 @@ def schema(subject: str, out: str | None, current: str | None) -> None:
     if subject == "seed":
         from formulaseed.seed.json_schema import build_seed_schema as build_schema
     elif subject == "proof":
-        from formulaseed.proofs.schema import proof_schema as build_schema
+        from formulaseed.proofs.claims import proof_schema as build_schema
     else:
         from formulaseed.explanation.explanation import explanation_schema as build_schema
     text = format_json(build_schema())

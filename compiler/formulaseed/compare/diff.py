@@ -111,9 +111,7 @@ class Difference(RenderedDocument):
             "data": self.outcomes and self.outcomes.to_json(),
         }
         if self.proof is not None:
-            from formulaseed.proofs.report import difference_json
-
-            values["proof"] = difference_json(self.proof)
+            values["proof"] = self.proof.to_json()
         return values
 
     @cached_property

@@ -31,12 +31,12 @@ def prove_rules(
     proofs = prove(seed, parameters=parameters)
     result: dict[tuple[str, int | None], RuleProof] = {}
     for claim, claim_json in zip(proofs.claims.rules, proofs.json["rules"], strict=True):
-        if (claim.name, claim.place) in rules:
+        if (claim.name, claim.rule) in rules:
             text = "not known whether there is one"
             if claim.witness is not None:
                 text = f"a restaurant with {describe_witness(seed.program, claim.witness)}"
             elif claim.status == "unreachable":
                 text = "there is none, as proved, so that the rule can be deleted"
             json = {"status": claim.status, "witness": claim_json["witness"]}
-            result[claim.name, claim.place] = RuleProof(text, json)
+            result[claim.name, claim.rule] = RuleProof(text, json)
     return result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from operator import truediv
 
 from formulaseed import limits
@@ -139,9 +140,9 @@ def is_any(a: Range) -> bool:
     return a.low <= -_MIN_REMOTE_BOUND and a.high >= _MIN_REMOTE_BOUND and not a.nonzero
 
 
-def is_remote(bound: float) -> bool:
+def is_remote(bound: float | Fraction) -> bool:
     """Return True if a bound is so far from 0 that it tells a reader nothing."""
-    return abs(bound) >= _MIN_REMOTE_BOUND
+    return bound >= _MIN_REMOTE_BOUND or bound <= -_MIN_REMOTE_BOUND
 
 
 def _bound_text(bound: float) -> str | None:

@@ -53,10 +53,6 @@ class CellFormulas(ABC):
             return self.z3.ToReal(self.z3.Int(name, self.context))
         return self.z3.Real(name, self.context)
 
-    def make_boolean(self, name: str) -> Formula:
-        """Return a new variable for a condition."""
-        return self.z3.Bool(name, self.context)
-
     def real(self, value: Fraction | int) -> Formula:
         """Return an exact number."""
         return self.z3.RealVal(str(Fraction(value)), self.context)
@@ -101,19 +97,16 @@ class CellFormulas(ABC):
                 yield self.z3.And(variable >= 0, variable <= self.total)
         elif node.value == "total":
             parts = component.list_parts(node)
-            yield variable == self.add(self._gate(where, self._add_cell(cell, term)) for cell, (where, term) in parts)
+            terms = ((self.term(where), self._add_cell(cell, term)) for cell, (where, term) in parts)
+            yield variable == self.add(self.z3.If(is_counted, term, self.real(0)) for is_counted, term in terms)
             for cell, (_, operand) in parts:
                 yield from self._bound_cell_sums(cell, operand)
         elif node.value == "highest":
             yield from self._define_highest(variable, component.list_parts(node))
 
-    def _gate(self, where: Node, term: Formula) -> Formula:
-        """Return the term, or 0 where a condition on the restaurant does not hold."""
-        return term if where.holds(True) else self.z3.If(self.term(where), term, self.real(0))
-
     def _is_present(self, cell: Cell, where: Node) -> Formula:
         """Return the condition that there is a review of the cell, and a condition on the restaurant holds."""
-        return self.all_of([self.counts[cell] >= 1, *(() if where.holds(True) else (self.term(where),))])
+        return self.all_of([self.counts[cell] >= 1, self.term(where)])
 
     def _cell_variable(self, cell: Cell, name: str, operand: Node) -> Formula:
         """Return the variable of an operand's values over a cell: their sum, or the largest."""
@@ -175,8 +168,6 @@ class CellFormulas(ABC):
 
     def list_failures(self, aggregate: Node) -> Iterator[Formula]:
         """Yield the conditions that an aggregate fails for a review; one that depends on the review may or may not hold."""
-        if not aggregate.may_fail:
-            return
         where, operand = aggregate.args
         # the conditions of cells lack the comparisons that cells were split at, which may fail themselves
         yield from self._list_part_failures(where, self.total >= 1)
@@ -189,27 +180,26 @@ class CellFormulas(ABC):
 
     def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:
         """Yield the conditions that a condition or operand of reviews fails, if it is evaluated for one."""
-        for place in find_failures(self.pool, part):
-            is_excluded = any(self.pool.bounds.decide(condition) is False for condition in place.conditions)
-            if is_excluded or self.pool.conjoin(*place.conditions).holds(False):
+        for conditions in find_failures(self.pool, part):
+            is_excluded = any(self.pool.bounds.decide(condition) is False for condition in conditions)
+            if is_excluded or self.pool.conjoin(*conditions).holds(False):
                 continue
-            tests = [self.term(condition) for condition in place.conditions if not condition.fields]
-            if len(tests) < len(place.conditions):
-                tests.append(self.make_boolean(f"may_fail{next(self._fresh)}"))
+            tests = [self.term(condition) for condition in conditions if not condition.fields]
+            if len(tests) < len(conditions):
+                tests.append(self.z3.Bool(f"may_fail{next(self._fresh)}", self.context))
             yield self.all_of([is_evaluated, *tests])
 
 
 def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:
     """Return a node as a sum of terms with constant factors, and a constant."""
-    if isinstance(node.value, Fraction) and node.is_constant:
+    if isinstance(node.value, Fraction):
         return {}, node.value
     if node.op in ("+", "-"):
-        (left, a), (right, b) = map(split_linear, node.args)
+        (terms, constant), (right, right_constant) = map(split_linear, node.args)
         sign = 1 if node.op == "+" else -1
-        terms = dict(left)
         for term, factor in right.items():
             terms[term] = terms.get(term, Fraction(0)) + sign * factor
-        return terms, a + sign * b
+        return terms, constant + sign * right_constant
     scaled = _split_factor(node)
     if scaled is None:
         return {node: Fraction(1)}, Fraction(0)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import floor
+from typing import Any, NamedTuple
 
 from formulaseed.language.inputs import _parse_iso_date
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Constant, Interval, Node, Segment
+from formulaseed.proofs.nodes import Interval, Node, Segment
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import FieldDomain
 
@@ -39,8 +40,7 @@ class Cell:
     residuals: Mapping[Node, Residual]
 
 
-@dataclass(frozen=True)
-class Component:
+class Component(NamedTuple):
     """Cells that make up all reviews, for `aggregates` that share fields."""
 
     aggregates: tuple[Node, ...]
@@ -52,33 +52,34 @@ class Component:
         return [(cell, residual) for cell, residual in parts if not residual[0].holds(False)]
 
 
-@dataclass
 class CellBuilder:
-    """A builder of the components of some aggregates."""
+    """A builder of components, and of samples of fields, that knows the constants in the nodes of a pool."""
 
-    pool: Pool
-    _strings: dict[Symbol, set[str]] = field(default_factory=lambda: defaultdict(set))
-    _borders: dict[Symbol, set[tuple[Fraction, bool]]] = field(default_factory=lambda: defaultdict(set))
-    """The cuts between numbers: a number, and whether it belongs to the numbers below the cut."""
-
-    def note_constants(self, nodes: Iterable[Node]) -> None:
-        """Note the constants that comparisons in these nodes cut the values of fields at."""
-        for node in nodes:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._strings: dict[Symbol, set[str]] = defaultdict(set)
+        self._borders: dict[Symbol, set[tuple[Fraction, bool]]] = defaultdict(set)
+        for node in pool.nodes.values():
             if node.op in ("eq", "lt", "le", "contains"):
-                for place, side in enumerate(node.args):
-                    while side.op == "present":
-                        side = side.args[0]
-                    limit = node.args[1 - place]
-                    if side.op != "input" or not limit.is_constant:
-                        continue
-                    if isinstance(limit.value, Fraction):
-                        cuts = (False, True) if node.op == "eq" else ((place == 0) is (node.op == "le"),)
-                        self._borders[side.value].update((limit.value, is_below) for is_below in cuts)
-                    elif isinstance(limit.value, str):
-                        self._strings[side.value].add(limit.value)
+                self._note_constants(node)
+
+    def _note_constants(self, comparison: Node) -> None:
+        """Note the constant that a comparison cuts the values of a field at.
+
+        A cut is a number, and whether it belongs to the numbers below the cut.
+        """
+        for place, side in enumerate(comparison.args):
+            while side.op == "present":
+                side = side.args[0]
+            limit = comparison.args[1 - place]
+            if side.op == "input" and isinstance(limit.value, Fraction):
+                cuts = (False, True) if comparison.op == "eq" else ((place == 0) is (comparison.op == "le"),)
+                self._borders[side.value].update((limit.value, is_below) for is_below in cuts)
+            elif side.op == "input" and limit.is_constant and isinstance(limit.value, str):
+                self._strings[side.value].add(limit.value)
 
     def build(self, aggregates: Sequence[Node]) -> list[Component]:
-        """Return the components; the constants must have been noted. Raises `TooManyCellsError`."""
+        """Return the components of the aggregates. Raises `TooManyCellsError`."""
         return [self._build_component(group) for group in _group_aggregates(aggregates)]
 
     def _build_component(self, aggregates: Sequence[Node]) -> Component:
@@ -112,8 +113,6 @@ class CellBuilder:
             if atom is None:
                 yield current
                 continue
-            if len(stack) > MAX_CELLS:
-                raise TooManyCellsError
             decided = self.pool.bounds.decide(atom)
             for truth in (True, False) if decided is None else (decided,):
                 stack.append(self._substitute(current, {atom: self.pool.constant(truth)}))
@@ -122,39 +121,41 @@ class CellBuilder:
 
     def list_classes(self, known: FieldDomain) -> list[Node]:
         """Return the classes of a field: constants, and segments of numbers and strings."""
-        if known.is_text:
+        if known.values:
+            classes = [self.pool.constant(value) for value in known.values]
+        elif known.is_numeric:
+            segments = (Segment(known.symbol, part) for part in self._cut(known))
+            classes = [self.pool.segment(segment, known.base) for segment in segments]
+        else:
             texts = sorted(self._strings[known.symbol])
             other = self.pool.segment(Segment(known.symbol, excluded=frozenset(texts)), Base.STRING)
             classes = [other, *map(self.pool.constant, texts)]
-        elif known.is_numeric:
-            segments = (Segment(known.symbol, part) for part in self._cut(known))
-            classes = [self.pool.segment(segment, known.exact_base) for segment in segments]
-        else:
-            classes = [self.pool.constant(value) for value in known.values]
         return [*classes, self.pool.constant(None)] if known.nullable else classes
 
     def list_samples(self, known: FieldDomain) -> list[Value]:
         """Return a few values of a field: those that the seed mentions, and others next to them."""
-        texts = sorted(self._strings[known.symbol])
-        samples: Iterable[Constant] = known.values
+        samples = [value for part in self.list_classes(known) for value in _pick_values(part, known.per_unit)]
         if known.symbol == _DATE:
-            samples = dict.fromkeys([*filter(_parse_iso_date, texts), *_OTHER_DAYS])
-        elif known.is_text:
-            samples = [pick_string(texts), *texts]
-        elif known.is_numeric:
-            samples = dict.fromkeys(n for part in self._cut(known) for n in pick_numbers(part, known.per_unit))
-        values = [known.to_json(value) for value in samples]
-        return [*values, None] if known.nullable else values
+            dates = filter(_parse_iso_date, sorted(self._strings[_DATE]))
+            samples = [*dates, *_OTHER_DAYS, *(value for value in samples if value is None)]
+        return [known.to_json(value) for value in dict.fromkeys(samples)]
 
     def _cut(self, known: FieldDomain) -> list[Interval]:
         """Return the intervals between the borders of a numeric field, from the lowest to the highest."""
         first, last = (known.low, False), (known.high, True)
         borders = sorted(border for border in self._borders[known.symbol] if first < border < last)
-        intervals: list[Interval] = []
-        for (low, is_below), (high, is_closed) in pairwise([first, *borders, last]):
-            interval = Interval(low, high, is_below, not is_closed)
-            intervals.append(interval if known.per_unit is None else interval.close(known.per_unit))
+        ends = pairwise([first, *borders, last])
+        intervals = [Interval(low, high, is_below, not is_closed) for (low, is_below), (high, is_closed) in ends]
+        if known.per_unit is not None:
+            intervals = [interval.close(known.per_unit) for interval in intervals]
         return [interval for interval in intervals if not interval.is_empty]
+
+
+def _pick_values(part: Node, per_unit: int | None) -> Sequence[Any]:
+    """Return a few values of a class of a field."""
+    if part.is_constant:
+        return (part.value,)
+    return pick_numbers(part.interval, per_unit) if part.is_numeric else (pick_string(part.value.excluded),)
 
 
 def pick_numbers(interval: Interval, per_unit: int | None) -> list[Fraction]:

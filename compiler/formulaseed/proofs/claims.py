@@ -1,153 +1,241 @@
-"""Define the claims of proofs: about one seed, and about the difference of two; and write claims as JSON."""
+"""Define the claims of proofs, about one seed and about the difference of two, and the JSON of both.
+
+The JSON Schema of claims about one seed is published as `grammar/proof.schema.json`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-from formulaseed.language.types import Value
-from formulaseed.pages.values import format_plain
-from formulaseed.proofs.nodes import Constant, Interval
-from formulaseed.proofs.runner import Witness
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, PlainSerializer, WithJsonSchema
+from pydantic.dataclasses import dataclass
+
+from formulaseed.explanation.explanation import build_model_schema
+from formulaseed.explanation.model import Value
 from formulaseed.proofs.world import Domain
 
-ReachStatus = Literal["reached", "unreachable", "unknown"]
-EndStatus = Literal["tight", "bound", "open", "unknown"]
-"""`tight`: a restaurant reaches the bound. `bound`: none goes beyond. `open`: one goes far beyond. `unknown`: none of these."""
-Status = Literal["same", "equal", "differs", "unknown"]
-"""`same`: the same expression over equal steps. `equal`: proved in exact arithmetic. `differs`: a witness shows it."""
 FAILED = "(failed)"
 """The verdict of a restaurant for which a step fails."""
-Pair = tuple[Witness, ...]
-"""A restaurant by the old seed and by the new one."""
 
 
-class ReachClaim(NamedTuple):
-    """Whether some restaurant reaches the rule at `place` of the step `name`, or its value if `place` is None."""
+def _require_all(schema: dict[str, Any]) -> None:
+    """Require all keys in the JSON Schema of a claim, which is changed: none is left out."""
+    schema["required"] = [*schema["properties"]]
+    for field in schema["properties"].values():
+        field.pop("default", None)
+
+
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
+_CONFIG = ConfigDict(extra="forbid", json_schema_extra=_require_all, use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class Failure:
+    """The failure of a restaurant's evaluation."""
+
+    step: str
+    """The step that fails."""
+    kind: str
+    """The kind of the failure, such as division_by_zero."""
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class Witness:
+    """A restaurant that shows a claim: a line of rows, which `formulaseed evaluate --rows` takes, and what it computes."""
+
+    business_id: str
+    """What the restaurant shows, in words."""
+    context: dict[str, Any]
+    """The fields of the restaurant that the seed uses."""
+    rows: list[dict[str, Any]]
+    """Its reviews, of which none can be left out."""
+    parameters: dict[str, Value]
+    """Parameters that are not the seed's defaults."""
+    steps: dict[str, Value]
+    """The value of every step; empty if the evaluation fails."""
+    error: Failure | None
+    """The failure of the evaluation; null if there is none."""
+
+
+@dataclass(frozen=True, config=_CONFIG)
+class Reach:
+    """Whether a restaurant reaches a rule, or a value of the verdict."""
 
     name: str
-    place: int | None
+    """The step."""
+    rule: int | None
+    """The position of the rule, from 0; null for a value of the verdict."""
     value: Value
-    status: ReachStatus
+    """The value of the step."""
+    status: Literal["reached", "unreachable", "unknown"]
+    """unreachable is proved."""
     witness: Witness | None = None
-
-    @property
-    def title(self) -> str:
-        """The name of a restaurant that shows the claim."""
-        rule = "" if self.place is None else f" rule {self.place + 1}"
-        return f"{self.name}{rule} {format_plain(self.value)}"
+    """A restaurant that reaches it; null without one."""
 
 
-class FailureClaim(NamedTuple):
-    """Whether the step `name` can fail; `kind` is that of the failure that is reached, else None."""
+@dataclass(frozen=True, config=_CONFIG)
+class StepFailure:
+    """Whether a step with a partial operation can fail."""
 
     name: str
+    """The step."""
     status: Literal["safe", "fails", "unknown"]
+    """safe is proved."""
     kind: str | None = None
+    """The kind of the failure, such as division_by_zero; null without a witness."""
     witness: Witness | None = None
-
-    @property
-    def title(self) -> str:
-        """The name of a restaurant that shows the claim."""
-        return f"{self.name} fails"
+    """A restaurant for which the step fails; null without one."""
 
 
-class EndClaim(NamedTuple):
-    """The lowest or highest value of a number: a proved bound if there is one, and the farthest value that is reached."""
+@dataclass(frozen=True, config=_CONFIG)
+class End:
+    """The lowest or the highest value of a number."""
 
-    status: EndStatus
-    bound: Fraction | None = None
+    status: Literal["tight", "bound", "open", "unknown"]
+    """tight: a restaurant reaches the bound; bound: none goes beyond it; open: no bound was found."""
+    bound: Annotated[Fraction, PlainSerializer(float, return_type=float)] | None = None
+    """The proved bound; null without one."""
     reached: Value = None
+    """The farthest value that a restaurant is known to reach; null without one."""
     witness: Witness | None = None
+    """That restaurant; null without one."""
 
 
-class BoundsClaim(NamedTuple):
-    """The two ends of a numeric output."""
+@dataclass(frozen=True, config=_CONFIG)
+class Bounds:
+    """The range of a number among the outputs."""
 
     name: str
-    low: EndClaim
-    high: EndClaim
+    """The step."""
+    low: End
+    """The lowest value."""
+    high: End
+    """The highest value."""
 
 
-class PropertyClaim(NamedTuple):
-    """Whether a property holds. A refuted one has a restaurant, and the number before and after the change.
+@dataclass(frozen=True, config=_CONFIG)
+class Property:
+    """Whether a property holds."""
 
-    The change is a restaurant with one more review, `added`, or the step grows by `amount`.
-    """
-
-    text: str
+    text: Annotated[str, Field(serialization_alias="property")]
+    """The property, as --property takes it."""
     status: Literal["proved", "refuted", "unknown"]
+    """proved: it holds for every restaurant."""
     witness: Witness | None = None
-    before: int | float | None = None
-    after: int | float | None = None
+    """The restaurant before the change; null unless it is refuted."""
+    before: Number | None = None
+    """The value of the property's first step before the change, if it is refuted."""
+    after: Number | None = None
+    """The value after the change, if it is refuted."""
     amount: int | None = None
+    """The amount by which the property's second step grows; null if a review is added."""
     added: Witness | None = None
+    """The restaurant with one more review; null if a step grows."""
 
 
-@dataclass(frozen=True)
-class Claims:
-    """Everything that is known of a seed for all restaurants."""
+def _describe_domain(domain: Domain) -> dict[str, str]:
+    """Return the values of each field in words, by its name."""
+    return {str(known.symbol): known.describe() for known in domain.fields.values()}
 
-    rules: tuple[ReachClaim, ...]
-    verdicts: tuple[ReachClaim, ...]
-    failures: tuple[FailureClaim, ...]
-    bounds: tuple[BoundsClaim, ...]
-    domain: Domain
-    units: int
-    has_cells: bool
-    is_quick: bool
+
+DomainInWords = Annotated[InstanceOf[Domain], PlainSerializer(_describe_domain)]
+
+
+class _Document(BaseModel):
+    """All claims of a study. `has_cells` is False if reviews have too many kinds, so that aggregates are only bounded."""
+
+    model_config = _CONFIG
+
+    has_cells: bool = Field(exclude=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the claims as JSON values, as docs/proving.md describes them."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class Proof(_Document):
+    """All claims about a seed. With `is_quick`, restaurants were tried, and nothing was proved."""
+
+    seed: str
+    """The path of the seed."""
+    verdicts: list[Reach]
+    """Each value of the verdict."""
+    rules: list[Reach]
+    """Each rule of a step that chooses by rules."""
+    failures: list[StepFailure]
+    """Each step with an operation that may have no value."""
+    bounds: list[Bounds]
+    """Each output that is a number."""
+    properties: list[Property]
+    """The properties of the seed, then those that were asked for."""
+    domain: DomainInWords
+    """The values of each field that the proofs assume, in words."""
+    effort: int
+    """The solver's effort, in its own units."""
+    is_quick: bool = Field(exclude=True)
+
+
+def proof_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of `Proofs.json`."""
+    about = "What holds for every restaurant of a seed, as `formulaseed prove --format json` writes it."
+    return build_model_schema(Proof, about)
 
 
 # --- two seeds
 
 
-class StepRelation(NamedTuple):
+def _write_pair(pair: tuple[Witness, ...]) -> dict[str, Witness] | None:
+    """Return the restaurant by the old and by the new seed; None without one."""
+    return dict(zip(("old", "new"), pair, strict=True)) if pair else None
+
+
+Pair = Annotated[tuple[Witness, ...], PlainSerializer(_write_pair)]
+"""A restaurant by the old seed and by the new one; empty without a restaurant."""
+
+
+@dataclass(frozen=True)
+class StepRelation:
     """The relation of a step of the new seed to the step of the old seed called `old_name`.
 
-    `order` is `never lower` or `never higher` if that is proved of a number, else None. `witness` shows a difference.
+    `same`: the same expression over equal steps. `equal`: proved in exact arithmetic. `differs`: a witness shows it. `order` is
+    `never lower` or `never higher` if that is proved of a number, else None.
     """
 
     name: str
-    old_name: str
-    status: Status
+    old_name: Annotated[str, Field(exclude=True)]
+    status: Literal["same", "equal", "differs", "unknown"]
     order: str | None = None
     witness: Pair = ()
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True)
+class Move:
     """A change of the verdict from `old` to `new`, or whether one seed fails (`FAILED`), with a witness if it is possible."""
 
-    old: Value
-    new: Value
+    old: Annotated[Value, Field(serialization_alias="from")]
+    new: Annotated[Value, Field(serialization_alias="to")]
     status: Literal["possible", "impossible", "unknown"]
     witness: Pair = ()
 
-    @property
-    def title(self) -> str:
-        """The name of a restaurant that shows the move."""
-        return f"{format_plain(self.old)} to {format_plain(self.new)}"
-
-
-class Region(NamedTuple):
-    """The values of the step `name` for which the verdict moves. `move` is the change there; None if other steps decide, too."""
-
-    name: str
-    interval: Interval
-    move: tuple[Constant, Constant] | None
-
 
 @dataclass(frozen=True)
-class SeedProof:
+class Region:
+    """The restaurants that meet a condition. `move` is the change of the verdict there; None if other steps decide, too."""
+
+    condition: str
+    move: tuple[Value, Value] | None
+
+
+class SeedProof(_Document):
     """The proofs about the difference of two seeds. `regions` are None unless all steps before the verdict are equal."""
 
-    relations: tuple[StepRelation, ...]
+    relations: list[StepRelation] = Field(serialization_alias="outputs")
     verdict: str | None
-    moves: tuple[Move, ...]
-    regions: tuple[Region, ...] | None
-    domain: Domain
-    units: int
-    has_cells: bool
+    moves: list[Move]
+    regions: list[Region] | None
+    domain: DomainInWords
+    effort: int
 
     @property
     def may_move(self) -> bool:
@@ -161,26 +249,3 @@ class SeedProof:
         """True if it is proved that no restaurant gets another verdict."""
         statuses = (relation.status for relation in self.relations if relation.name == self.verdict)
         return any(status in ("same", "equal") for status in statuses)
-
-
-# --- JSON
-
-_KEYS = {"place": "rule", "text": "property", "old": "from", "new": "to"}
-"""The keys of fields whose name is another one."""
-_TITLES = {"low": " lowest", "high": " highest", "added": ", one more review"}
-"""The part of a witness's name for the field that it is in."""
-
-
-def claim_json(claim: Any, title: str = "") -> Any:
-    """Return a claim, or a field of one, as JSON; `title` names a witness."""
-    if isinstance(claim, Witness):
-        return claim.to_json(title)
-    if isinstance(claim, Fraction):
-        return float(claim)
-    if hasattr(claim, "_fields"):
-        own = getattr(claim, "title", title) or claim[0]
-        fields = ((name, getattr(claim, name)) for name in claim._fields if name != "old_name")
-        return {_KEYS.get(name, name): claim_json(value, own + _TITLES.get(name, "")) for name, value in fields}
-    if isinstance(claim, tuple):
-        return dict(zip(("old", "new"), (claim_json(part, title) for part in claim), strict=True)) if claim else None
-    return claim

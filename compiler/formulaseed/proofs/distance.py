@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from formulaseed.ir.interpret import Evaluation
 from formulaseed.language import typed
-from formulaseed.language.operators import COMPARE, NEGATED, Fault
+from formulaseed.language.operators import Fault
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.proofs.runner import Candidate, Outcome, Runner
@@ -28,21 +31,21 @@ def measure_rule(
     is_decided = place is None or len(places) == 1
     if is_decided and outcome.values[name] == value:
         return 0.0
-    distances = [_measure_path(runner, rules, n, candidate, outcome) for n in (places if place is None else [place])]
+    context, parameters = runner.write_shared(candidate)
+    defaults = {known.name: known.default for known in runner.program.parameters}
+    sections = {
+        SymbolKind.CONTEXT: context, SymbolKind.PARAMETER: defaults | parameters, SymbolKind.STEP: outcome.values
+    }  # fmt: skip
+    shared = {Symbol(kind, name): value for kind, section in sections.items() for name, value in section.items()}
+    evaluation = Evaluation(shared, [])
+    distances = [_measure_path(rules, number, evaluation) for number in (places if place is None else [place])]
     nearest = min(distances, default=1.0)
     return max(0.01, nearest) if is_decided else nearest
 
 
-def _measure_path(
-    runner: Runner, rules: tuple[tuple[Expr | None, Value], ...], place: int, candidate: Candidate, outcome: Outcome
-) -> float:
+def _measure_path(rules: Sequence[tuple[Expr | None, Value]], place: int, evaluation: Evaluation) -> float:
     """Return the mean distance from the condition of a rule, and from the opposite of those before it."""
-    shared = {Symbol(SymbolKind.PARAMETER, known.name): known.default for known in runner.program.parameters}
-    shared |= {Symbol(SymbolKind.PARAMETER, name): value for name, value in runner.parameters.items()}
-    shared |= runner.read_shared(candidate)
-    shared |= {Symbol(SymbolKind.STEP, step): value for step, value in outcome.values.items()}
-    evaluation = Evaluation(shared, [])
-    conditions = [(condition, False) for condition, _ in rules[:place]] + [(rules[place][0], True)]
+    conditions = [(condition, number == place) for number, (condition, _) in enumerate(rules[: place + 1])]
     parts = [_measure(condition, truth, evaluation) for condition, truth in conditions if condition is not None]
     return sum(parts) / max(1, len(parts))
 
@@ -57,20 +60,12 @@ def _measure(condition: Expr, truth: bool, evaluation: Evaluation) -> float:
         case typed.Logical(word, operands):
             parts = [_measure(operand, truth, evaluation) for operand in operands]
             return sum(parts) / len(parts) if (word == "and") is truth else min(parts)
-    try:
+    with suppress(Fault, TypeError, KeyError):
         if bool(evaluation.evaluate(condition, {})) is truth:
             return 0.0
         if isinstance(condition, typed.Comparison) and len(condition.operators) == 1:
-            values = [evaluation.evaluate(side, {}) for side in (condition.first, condition.rest[0])]
-            return _measure_comparison(condition.operators[0] if truth else NEGATED[condition.operators[0]], *values)
-    except (Fault, TypeError, KeyError):
-        return 1.0
+            left, right = (evaluation.evaluate(side, {}) for side in (condition.first, condition.rest[0]))
+            if isinstance(left, int | float) and isinstance(right, int | float):
+                gap = abs(left - right)
+                return 0.01 + 0.99 * gap / (gap + 1)
     return 1.0
-
-
-def _measure_comparison(operator: str, left: object, right: object) -> float:
-    """Return the distance of two values from a comparison that does not hold: from above 0 to 1; 1 unless both are numbers."""
-    if not isinstance(left, int | float) or not isinstance(right, int | float) or COMPARE.get(operator) is None:
-        return 1.0
-    gap = abs(left - right)
-    return 0.01 + 0.99 * gap / (gap + 1)

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import pairwise
 
 from formulaseed.language.definitions import Curve
-from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.functions import Function
 from formulaseed.language.types import Base
 from formulaseed.proofs.cell_formulas import CellFormulas, Formula
 from formulaseed.proofs.cells import Component
@@ -62,8 +62,8 @@ class Encoder(CellFormulas):
             return False  # the domain restricts it, also if a step is nothing but a field
         if node in self.pool.anchors or node.op == "aggregate":
             return True
-        function = FUNCTIONS.get(node.op)
-        return (function is not None and not function.is_extreme) or (node.op == "/" and not node.args[1].is_constant)
+        is_curved = node.function is not None and not node.function.is_extreme
+        return is_curved or (node.op == "/" and not node.args[1].is_constant)
 
     def term(self, node: Node) -> Formula:
         """Return the formula of a value; of a value that is null it is arbitrary."""
@@ -75,13 +75,11 @@ class Encoder(CellFormulas):
         """Return a new variable of a node's type."""
         name = f"{prefix}{node.number}"
         if node.base is Base.BOOLEAN:
-            return self.make_boolean(name)
+            return self.z3.Bool(name, self.context)
         if node.base is Base.STRING:
             return self.z3.Int(name, self.context)
-        function = FUNCTIONS.get(node.op)
-        return self.make_number(
-            name, is_whole=node.base is Base.INTEGER and function is not None and function.rounds != ""
-        )
+        is_rounded = node.function is not None and node.function.rounds != ""
+        return self.make_number(name, is_whole=is_rounded and node.base is Base.INTEGER)
 
     def null(self, node: Node) -> Formula:
         """Return the condition that a value is null."""
@@ -89,7 +87,9 @@ class Encoder(CellFormulas):
             return self.z3.BoolVal(False, self.context)
         if node not in self._nulls:
             has_variable = node.op == "input" or node in self.pool.anchors
-            self._nulls[node] = self.make_boolean(f"null{node.number}") if has_variable else self._write_null(node)
+            self._nulls[node] = (
+                self.z3.Bool(f"null{node.number}", self.context) if has_variable else self._write_null(node)
+            )
         return self._nulls[node]
 
     def _write_null(self, node: Node) -> Formula:
@@ -126,7 +126,7 @@ class Encoder(CellFormulas):
                 return self.term(node.args[0]) * self.real(1 / node.args[1].value)
         if node.op in self._writers:
             return self._writers[node.op](*map(self.term, node.args))
-        function = FUNCTIONS.get(node.op)
+        function = node.function
         if function is not None and function.is_extreme:
             return reduce(lambda a, b: self._select(function, a, b), map(self.term, node.args))
         return self._make_variable(node)
@@ -143,16 +143,10 @@ class Encoder(CellFormulas):
             self._axioms[node] = list(self._list_axioms(node)) if self.is_variable(node) else []
         return self._axioms[node]
 
-    def list_bounds(self, node: Node) -> list[Formula]:
-        """Return the known bounds of a number as conditions."""
-        if not node.is_numeric or not self.is_variable(node):
-            return []
-        return list(self.limit(self.term(node), self.pool.bounds.bound(node)))
-
     def _list_axioms(self, node: Node) -> Iterator[Formula]:
         """Yield the conditions on the variable of a node by the variables of its operands."""
         variable = self.term(node)
-        function = FUNCTIONS.get(node.op)
+        function = node.function
         if node.op == "aggregate":
             yield from self.define_aggregate(node, variable)
         elif node.op == "/" and not node.args[1].is_constant:
@@ -209,9 +203,9 @@ class Encoder(CellFormulas):
 
     def fails(self, node: Node) -> Formula:
         """Return the condition that evaluating a step fails, apart from the steps that it uses and from overflow."""
-        failures = [self.all_of(map(self.term, place.conditions)) for place in find_failures(self.pool, node)]
+        failures = [self.all_of(map(self.term, conditions)) for conditions in find_failures(self.pool, node)]
         for aggregate in walk(node, self.pool.anchors):
-            if aggregate.op == "aggregate":
+            if aggregate.op == "aggregate" and aggregate.may_fail:
                 failures += self.list_failures(aggregate)
         return self.any_of(failures)
 

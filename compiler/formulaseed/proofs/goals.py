@@ -6,42 +6,40 @@ what they do not reach is asked of the solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
+from typing import Literal
 
 from formulaseed import limits
-from formulaseed.documents import FormulaSeed
 from formulaseed.explanation.verdict import choose_verdict, list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language import typed
 from formulaseed.language.functions import is_partial
+from formulaseed.language.intervals import is_remote
+from formulaseed.language.typed import Expr
 from formulaseed.language.types import Value
-from formulaseed.proofs.claims import BoundsClaim, Claims, EndClaim, FailureClaim, ReachClaim, ReachStatus
+from formulaseed.pages.values import format_plain
+from formulaseed.proofs import claims
 from formulaseed.proofs.distance import measure_rule
 from formulaseed.proofs.lowering import may_fail
-from formulaseed.proofs.nodes import ANY, End, Interval, Node, to_constant, to_fraction, walk
+from formulaseed.proofs.nodes import End, Node, to_fraction, to_interval, walk
 from formulaseed.proofs.runner import Candidate
-from formulaseed.proofs.search import Measure
-from formulaseed.proofs.study import Answer, Options, Study
+from formulaseed.proofs.study import Answer, Study
 
 _FAR = 4
 """How many times farther than all samples a restaurant must go to show that a number is open."""
 _TOLERANCE = Fraction(1, 10**6)
-_REMOTE = Fraction(10**15)
-_REACH: dict[Answer, ReachStatus] = {"possible": "reached", "impossible": "unreachable", "unknown": "unknown"}
+_STATUSES: dict[Answer, Literal["reached", "unreachable", "unknown"]] = {
+    "possible": "reached", "impossible": "unreachable", "unknown": "unknown",
+}  # fmt: skip
 
 
 class SeedStudy(Study):
     """One seed under study."""
 
-    def __init__(self, seed: FormulaSeed, parameters: Mapping[str, Value] | None, options: Options) -> None:
-        super().__init__([seed], [parameters], options)
-        self.program = seed.program
-        [self.lowering] = self.lowerings
-
-    def count_kind(self, kind: Node) -> Node:
+    def count_kind(self, kind: Expr) -> Node:
         """Return the number of reviews that meet a condition, which the cells then tell apart."""
-        node = self.pool.count(kind)
+        node = self.pool.count(self.lowering.lower_condition(kind))
         if not node.is_constant:
             self.pool.anchors.setdefault(node)
         return node
@@ -51,30 +49,9 @@ class SeedStudy(Study):
         outcomes = self.trials.run(candidate)
         return outcomes[0].values.get(name) if outcomes is not None else None
 
-    def read_failure(self, candidate: Candidate) -> tuple[str, str] | None:
-        """Return the step that fails for a candidate and the kind of the failure; None if none does."""
-        outcomes = self.trials.run(candidate)
-        return outcomes[0].failure if outcomes is not None else None
-
-    def prove(self) -> Claims:
-        """Return every claim about the seed but its properties."""
-        if not self.is_quick:
-            self.prover.relate_aggregates()
-        bounds = self._bound_steps()
-        return Claims(
-            tuple(self._list_rules()),
-            tuple(self._list_verdicts()),
-            tuple(self._list_failures()),
-            tuple(bounds[name] for name in self.program.output if name in bounds),
-            self.domain,
-            self.prover.units,
-            self.prover.has_cells,
-            self.is_quick,
-        )
-
     # --- rules and verdicts
 
-    def _list_rules(self) -> Iterator[ReachClaim]:
+    def list_rules(self) -> Iterator[claims.Reach]:
         """Yield for each rule of each step that chooses among literals whether it is reached."""
         pool = self.pool
         for step in self.program.steps:
@@ -85,29 +62,30 @@ class SeedStudy(Study):
                 yield self._reach(step, place, value, pool.conjoin(before, own))
                 before = pool.conjoin(before, pool.negate(own))
 
-    def _list_verdicts(self) -> Iterator[ReachClaim]:
+    def list_verdicts(self) -> Iterator[claims.Reach]:
         """Yield for each value of the verdict whether it is reached."""
         step = choose_verdict(self.program)
         if step is not None:
             for value in list_verdicts(step):
-                condition = self.pool.equate(self.lowering.steps[step.name], self.pool.constant(to_constant(value)))
+                condition = self.pool.equate(self.lowering.steps[step.name], self.pool.literal(value))
                 yield self._reach(step, None, value, condition)
 
-    def _reach(self, step: nodes.Step, place: int | None, value: Value, condition: Node) -> ReachClaim:
+    def _reach(self, step: nodes.Step, place: int | None, value: Value, condition: Node) -> claims.Reach:
         """Return whether a restaurant reaches a rule, or a value if `place` is None."""
         [runner] = self.trials.runners
 
-        def measure(candidate: Candidate) -> float | None:
-            """Return the distance of a restaurant from the rule."""
+        def score(candidate: Candidate) -> float | None:
+            """Return the distance of a restaurant from the rule, with the opposite sign."""
             outcomes = self.trials.run(candidate)
-            return None if outcomes is None else measure_rule(runner, step.name, place, value, candidate, outcomes[0])
+            return None if outcomes is None else -measure_rule(runner, step.name, place, value, candidate, outcomes[0])
 
-        answer, witnesses = self.settle(measure, lambda encoder: encoder.term(condition), [condition])
-        return ReachClaim(step.name, place, value, _REACH[answer], *witnesses)
+        rule = "" if place is None else f" rule {place + 1}"
+        answer, witnesses = self.settle(score, condition, f"{step.name}{rule} {format_plain(value)}")
+        return claims.Reach(step.name, place, value, _STATUSES[answer], *witnesses)
 
     # --- failures
 
-    def _list_failures(self) -> Iterator[FailureClaim]:
+    def list_failures(self) -> Iterator[claims.StepFailure]:
         """Yield for each step with a partial operation whether it can fail."""
         for step in self.program.steps:
             node = self.lowering.steps.get(step.name)
@@ -116,54 +94,47 @@ class SeedStudy(Study):
 
             def fails(candidate: Candidate, name: str = step.name) -> bool:
                 """Return True if the step fails for a candidate."""
-                failure = self.read_failure(candidate)
-                return failure is not None and failure[0] == name
+                outcomes = self.trials.run(candidate) or ()
+                return any(outcome.failure is not None and outcome.failure.step == name for outcome in outcomes)
 
             start = self.trials.find(fails)
             if start is not None:
-                witnesses = self.show(start, fails)
-                kind = next((witness.outcome.failure[1] for witness in witnesses if witness.outcome.failure), None)
-                yield FailureClaim(step.name, "fails" if witnesses else "unknown", kind, *witnesses)
+                witnesses = self.show(start, fails, f"{step.name} fails")
+                kind = next((witness.error.kind for witness in witnesses if witness.error is not None), None)
+                yield claims.StepFailure(step.name, "fails" if witnesses else "unknown", kind, *witnesses)
             elif may_fail(self.pool, node) or _is_partial(step):
-                yield FailureClaim(step.name, "safe" if self._is_safe(step, node) else "unknown")
+                yield claims.StepFailure(step.name, "safe" if self._is_safe(step, node) else "unknown")
 
     def _is_safe(self, step: nodes.Step, node: Node) -> bool:
         """Return True if it is proved that a step cannot fail."""
         if _may_overflow(step) and not self._is_far_from_overflow(node):
             return False
-        return not node.may_fail or self.is_impossible(lambda encoder: encoder.fails(node), [node], failing=node)
+        return not node.may_fail or self.prover.is_safe(node)
 
     def _is_far_from_overflow(self, node: Node) -> bool:
         """Return True if every number in a step is within the largest one, by its interval."""
         parts = dict.fromkeys(walk(node))
         parts |= dict.fromkeys(inner for part in [*parts] for arg in part.args for inner in walk(arg))
         intervals = [self.pool.bounds.bound(part) for part in parts if part.is_numeric]
-        return all(interval.is_finite and interval.size < to_fraction(limits.NUMBER_MAX) for interval in intervals)
+        return all(interval.low > -limits.NUMBER_MAX and interval.high < limits.NUMBER_MAX for interval in intervals)
 
     # --- bounds
 
-    def _bound_steps(self) -> dict[str, BoundsClaim]:
+    def bound_outputs(self) -> list[claims.Bounds]:
         """Return the bounds of each numeric output; those of other steps are only refined, so that the solver knows them."""
-        claims: dict[str, BoundsClaim] = {}
+        bounds: dict[str, claims.Bounds] = {}
         for step in self.program.steps:
-            node = self.lowering.steps.get(step.name)
-            if node is not None and step.ty.is_numeric:
-                ends = [self._find_end(step, node, sign) for sign in (-1, 1)]
-                claims[step.name] = BoundsClaim(step.name, *ends)
-        return claims
+            if step.ty.is_numeric:
+                node = self.lowering.steps[step.name]
+                bounds[step.name] = claims.Bounds(step.name, *(self._find_end(step, node, sign) for sign in (-1, 1)))
+        return [bounds[name] for name in self.program.output if name in bounds]
 
     def _get_end(self, step: nodes.Step, node: Node, sign: int) -> End:
         """Return the proved lowest value of a step, or the highest for the `sign` 1: the checker's, or that of exact numbers."""
-        checked = ANY
-        if step.range is not None:
-            low, high = (
-                to_fraction(end) if abs(end) <= limits.NUMBER_MAX else end for end in (step.range.low, step.range.high)
-            )
-            checked = Interval(low, high)
-        interval = self.pool.bounds.bound(node).meet(checked)
+        interval = self.pool.bounds.bound(node).meet(to_interval(step.range))
         return interval.low if sign < 0 else interval.high
 
-    def _find_end(self, step: nodes.Step, node: Node, sign: int) -> EndClaim:
+    def _find_end(self, step: nodes.Step, node: Node, sign: int) -> claims.End:
         """Return the claim about the lowest value of a number, or the highest for the `sign` 1; try to prove what is reached."""
 
         def score(candidate: Candidate) -> float | None:
@@ -174,7 +145,7 @@ class SeedStudy(Study):
         end = self._get_end(step, node, sign)
         scored = [(value, candidate) for candidate in self.trials.candidates if (value := score(candidate)) is not None]
         if not scored:
-            return EndClaim("unknown", _finite(end))
+            return claims.End("unknown", None if is_remote(end) else Fraction(end))
         best, farthest = max(scored, key=lambda pair: pair[0])
         is_output = step.name in self.program.output
         far = _FAR * max(abs(best), 1)
@@ -184,43 +155,31 @@ class SeedStudy(Study):
             return value >= far or _is_reached(end, value * sign)
 
         if not _is_reached(end, best * sign):
-            farthest = self._go_farther(farthest, score, is_enough, 120 if is_output else 30)
-            reached = score(farthest)
-            best = best if reached is None else reached
-        is_open = best >= far and _is_remote(end)
-        if not (is_open or self.is_quick or node.is_constant):
+            starts = [Candidate(farthest.rows * times, farthest.shared) for times in (1, 4, 16)]
+            starts += self.trials.candidates[:: len(self.trials.candidates) // 20 or 1]
+            best, farthest = self.trials.climb(starts, score, is_enough, 120 if is_output else 30) or (best, farthest)
+        is_open = best >= far and is_remote(end)
+        if not (is_open or self.prover.is_quick or node.is_constant):
             self.prover.refine(node, to_fraction(best * sign), sign)
         if not is_output:
-            return EndClaim("unknown")
-        return self._claim_end(step.name, self._get_end(step, node, sign), best * sign, farthest, is_open=is_open)
-
-    def _go_farther(
-        self, start: Candidate, score: Measure, is_enough: Callable[[float], bool], steps: int
-    ) -> Candidate:
-        """Return a candidate with a higher score than the best of the trials, `start`, if climbing finds one; else that."""
-        repeats = [times for times in (1, 4, 16) if times * len(start.rows) < 1000]
-        starts = [Candidate(start.rows * times, start.shared) for times in repeats]
-        starts += self.trials.candidates[:: len(self.trials.candidates) // 20 or 1]
-        climbed = self.trials.climb(starts, score, is_enough, steps)
-        reached = [(score(candidate) or 0, candidate) for candidate in (climbed, start) if candidate is not None]
-        return max(reached, key=lambda pair: pair[0])[1]
-
-    def _claim_end(self, name: str, end: End, value: int | float, farthest: Candidate, *, is_open: bool) -> EndClaim:
-        """Return the claim about one end of an output, with a confirmed restaurant for the farthest value."""
+            return claims.End("unknown")
+        title = f"{step.name} {'lowest' if sign < 0 else 'highest'}"
+        end = self._get_end(step, node, sign)
+        value = best * sign
 
         def is_near(candidate: Candidate) -> bool:
             """Return True if the number has the farthest value for a candidate, up to rounding."""
-            known = self.read_value(candidate, name)
+            known = self.read_value(candidate, step.name)
             return isinstance(known, int | float) and abs(known - value) <= _TOLERANCE * max(1, abs(value))
 
         # without one of its reviews, a restaurant that goes far would not go so far
-        witnesses = self.trials.confirm(farthest) if is_open else self.show(farthest, is_near)
-        reached = witnesses[0].outcome.values[name] if witnesses else None
+        witnesses = self.trials.confirm(farthest, title) if is_open else self.show(farthest, is_near, title)
+        reached = witnesses[0].steps[step.name] if witnesses else None
         if witnesses and _is_reached(end, value):
-            return EndClaim("tight", to_fraction(value), reached, *witnesses)
-        if not _is_remote(end):
-            return EndClaim("bound", _finite(end), reached, *witnesses)
-        return EndClaim("open" if is_open and witnesses else "unknown", None, reached, *witnesses)
+            return claims.End("tight", to_fraction(value), reached, *witnesses)
+        if not is_remote(end):
+            return claims.End("bound", Fraction(end), reached, *witnesses)
+        return claims.End("open" if is_open and witnesses else "unknown", None, reached, *witnesses)
 
 
 def _may_overflow(step: nodes.Step) -> bool:
@@ -230,19 +189,9 @@ def _may_overflow(step: nodes.Step) -> bool:
 
 def _is_partial(step: nodes.Step) -> bool:
     """Return True if a step has an operation that may be too large, or has no value for some numbers."""
-    parts = [part for whole in step.expressions() for part in typed.walk(whole)]
-    names = [getattr(part, "operator", getattr(part, "function", "")) for part in parts]
+    parts = (part for whole in step.expressions() for part in typed.walk(whole))
+    names = (getattr(part, "operator", getattr(part, "function", "")) for part in parts)
     return _may_overflow(step) or any(map(is_partial, names))
-
-
-def _is_remote(end: End) -> bool:
-    """Return True if an end is so far from 0 that it tells a reader nothing."""
-    return end >= _REMOTE or end <= -_REMOTE
-
-
-def _finite(end: End) -> Fraction | None:
-    """Return an end that tells a reader something; None for any other."""
-    return end if isinstance(end, Fraction) and not _is_remote(end) else None
 
 
 def _is_reached(end: End, value: int | float) -> bool:

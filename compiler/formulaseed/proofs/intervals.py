@@ -8,7 +8,7 @@ from fractions import Fraction
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms, walk
+from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms
 from formulaseed.proofs.world import Domain
 
 _MAX_END = 10**300
@@ -30,25 +30,17 @@ def hull(intervals: Iterable[Interval]) -> Interval:
 
 
 class Bounds:
-    """Intervals of nodes. `tighten` adds bounds that were proved, which must be done before nodes that use them are bounded."""
+    """Intervals of nodes."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._intervals: dict[Node, Interval] = {}
-        self._proved: set[Node] = set()
+        self._proved: dict[Node, Interval] = {}
 
     def tighten(self, node: Node, interval: Interval) -> None:
         """Note a proved interval of a node."""
-        self._intervals[node] = self.bound(node).meet(interval)
-        self._proved.add(node)
-
-    def forget(self, node: Node) -> None:
-        """Compute the interval of a node, and of the nodes in it, again when it is needed next, since those in it are tighter."""
-        known = self._intervals.get(node, ANY)
-        stale = [node, *(part for part in walk(node) if part not in self._proved)]
-        for part in stale:
-            self._intervals.pop(part, None)
-        self._intervals[node] = self._compute(node, {}).meet(known)
+        self._proved[node] = self.bound(node).meet(interval)
+        self._intervals.clear()  # those of nodes that use this one may be tighter, too
 
     def bound(self, node: Node, facts: Mapping[Node, Interval] | None = None) -> Interval:
         """Return an interval of a number; under `facts`, intervals of some nodes, only those are used that it mentions."""
@@ -56,7 +48,7 @@ class Bounds:
             known = self._intervals.get(node, ANY)
             return known.meet(self._compute(node, facts)).meet(facts.get(node, ANY))
         if node not in self._intervals:
-            interval = self._compute(node, {})
+            interval = self._compute(node, {}).meet(self._proved.get(node, ANY))
             if node.base is Base.INTEGER:
                 interval = interval.meet(interval.close(1))
             self._intervals[node] = interval
@@ -73,15 +65,13 @@ class Bounds:
         if condition.op == "eq":
             is_apart = left.is_below(right, is_strict=True) or right.is_below(left, is_strict=True)
             return False if is_apart else None
-        if left.is_below(right, is_strict=condition.op == "lt"):
-            return True
-        return False if right.is_below(left, is_strict=condition.op == "le") else None
+        return left.decide_order(right, is_strict=condition.op == "lt")
 
     def _compute(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return an interval of a node from those of its operands."""
-        if node.interval is not None:
-            return node.interval
         match node.op:
+            case "const" | "segment":
+                return node.interval
             case "input":
                 field = self._domain.fields.get(node.value)
                 return Interval(field.low, field.high) if node.is_numeric and field is not None else ANY
@@ -99,17 +89,13 @@ class Bounds:
 
     def _bound_switch(self, node: Node, facts: Mapping[Node, Interval]) -> Interval:
         """Return the hull of the values, each bounded under its condition and the opposite of those before; null is left out."""
-        known = dict(facts)
-        parts: list[Interval] = []
+        cases: list[tuple[Node, Mapping[Node, Interval]]] = []
         for condition, value in pair_arms(node):
             if self.decide(condition) is not False:
-                if value.is_numeric and value.op != "fail":
-                    parts.append(self.bound(value, self._assume(condition, known, truth=True)))
-                known = self._assume(condition, known, truth=False)
-        otherwise = node.args[-1]
-        if otherwise.is_numeric and otherwise.op != "fail":
-            parts.append(self.bound(otherwise, known))
-        return hull(parts)
+                cases.append((value, self._assume(condition, facts, truth=True)))
+                facts = self._assume(condition, facts, truth=False)
+        cases.append((node.args[-1], facts))
+        return hull(self.bound(value, known) for value, known in cases if value.is_numeric and value.op != "fail")
 
     def _assume(self, condition: Node, facts: Mapping[Node, Interval], *, truth: bool) -> dict[Node, Interval]:
         """Return the facts with those that follow if a condition has this truth."""
@@ -141,31 +127,24 @@ class Bounds:
     def _bound_aggregate(self, node: Node) -> Interval:
         """Return an interval of an aggregate from that of its operand."""
         where, operand = node.args
-        if node.value == "highest":
-            return self.bound(operand, self._assume(where, {}, truth=True))
+        term = self.bound(operand, self._assume(where, {}, truth=True))
         if node.value == "total":
-            term = self.bound(operand, self._assume(where, {}, truth=True))
             return hull([apply("*", [term, COUNT]), _ZERO])
-        return ANY
+        return term if node.value == "highest" else ANY
 
 
 def apply(op: str, operands: Iterable[Interval]) -> Interval:
     """Return an interval of an operation of numbers in these intervals; any number if proofs do not know the operation."""
     parts = [_clip(part.low, part.high) for part in operands]
-    if op in _EXACT_RULES:
-        known = OPERATORS[op].range(*parts)
-        return _clip(known.low, known.high)
     entry = FUNCTIONS.get(op)
-    if entry is None:
-        return ANY
-    if entry.is_extreme:
-        lows, highs, *_ = zip(*parts, strict=True)
-        return Interval(entry.apply(*lows), entry.apply(*highs))
-    if entry.rounds:
+    if op in _EXACT_RULES or (entry is not None and entry.is_extreme):
+        known = (entry or OPERATORS[op]).range(*parts)
+        return _clip(known.low, known.high)
+    if entry is not None and entry.rounds:
         digits = [int(digit.low) for digit in parts[1:]]
         low, high = (end if isinstance(end, float) else Fraction(entry.apply(end, *digits)) for end in parts[0][:2])
         return Interval(low, high)
-    if entry.curve is not None:
+    if entry is not None and entry.curve is not None:
         return Interval(entry.curve.bound(parts[0].low, -1), entry.curve.bound(parts[0].high, 1))
     return ANY
 

@@ -5,8 +5,7 @@ In: a program and the domain of its inputs. Out: a node for each step, and the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -14,16 +13,22 @@ from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Node, pair_arms, to_constant, walk
+from formulaseed.proofs.nodes import Node, pair_arms, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import Domain
 
 
 class Lowering:
-    """The nodes of a program's steps and filters in a pool, which another program may share."""
+    """The nodes of a program's steps and filters in a pool, which another program may share.
 
-    def __init__(self, pool: Pool, program: nodes.Program, domain: Domain) -> None:
+    `change` may replace aggregates in an expression that consists of them.
+    """
+
+    def __init__(
+        self, pool: Pool, program: nodes.Program, domain: Domain, change: Callable[[Node], Node] = lambda node: node
+    ) -> None:
         self.pool = pool
+        self.change = change
         self.domain = domain
         self.program = program
         self.steps: dict[str, Node] = {}
@@ -44,14 +49,14 @@ class Lowering:
             case nodes.Formula(expression):
                 node = self.lower(expression)
             case nodes.Const(value):
-                node = self.literal(value)
+                node = pool.literal(value)
             case nodes.Case(rules, otherwise):
-                arms = [node for test, then in rules for node in (self.lower_condition(test), self.literal(then))]
-                node = pool.switch(*arms, self.literal(otherwise))
+                arms = [node for test, then in rules for node in (self.lower_condition(test), pool.literal(then))]
+                node = pool.switch(*arms, pool.literal(otherwise))
             case nodes.Lookup() as lookup:
-                arms = [node for test, value in self.list_keys(lookup) for node in (test, self.literal(value))]
-                missing = pool.failure("lookup", step.ty.base)
-                node = pool.switch(*arms, self.literal(lookup.default) if lookup.has_default else missing)
+                arms = [node for test, value in self.list_keys(lookup) for node in (test, pool.literal(value))]
+                missing = pool.failure(step.ty.base)
+                node = pool.switch(*arms, pool.literal(lookup.default) if lookup.has_default else missing)
         self.set_step(step.name, node)
         return node
 
@@ -70,10 +75,6 @@ class Lowering:
         test = self.pool.equate if lookup.match == "exact" else self.pool.contains
         return ((test(source, self.pool.constant(key)), value) for key, value in table)
 
-    def literal(self, value: Value) -> Node:
-        """Return a literal as a constant."""
-        return self.pool.constant(to_constant(value))
-
     def lower_condition(self, expression: Expr | None) -> Node:
         """Return an expression that is tested for truth; without one, a condition that always holds."""
         return self.pool.true if expression is None else self.pool.truth(self.lower(expression))
@@ -83,7 +84,7 @@ class Lowering:
         pool = self.pool
         match expression:
             case typed.Literal(value):
-                return self.literal(value)
+                return pool.literal(value)
             case typed.Ref(symbol):
                 return self._lower_symbol(symbol)
             case typed.Present(operand):
@@ -158,27 +159,15 @@ class Lowering:
             value = self.pool.unknown_aggregate(aggregate.function, where, operand, aggregate.info.ty.base)
         if aggregate.entry.empty_value is None:
             has_rows = self.pool.compare(">=", self.pool.count(where), self.pool.number(1))
-            default = self.literal(aggregate.default.value if aggregate.default else None)
+            default = self.pool.literal(aggregate.default.value if aggregate.default else None)
             value = self.pool.switch(has_rows, value, default)
-        return self.change_aggregates(value)
-
-    def change_aggregates(self, node: Node) -> Node:
-        """Return the value of an expression of aggregates; a subclass may use other values in their place."""
-        return node
+        return self.change(value)
 
 
-class FailurePlace(NamedTuple):
-    """An operation that fails only if all of `conditions` hold, with a fault of this kind. `node` is the operation."""
+def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
+    """Yield the conditions under which each operation of a node fails, apart from overflow; other anchors are left out.
 
-    node: Node
-    conditions: tuple[Node, ...]
-    kind: str
-
-
-def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
-    """Yield the operations of a node that may fail, apart from overflow; operands that are anchors are left out.
-
-    The last of the `conditions` is that of the operation itself, the others are those under which it is evaluated.
+    The last of the conditions is that of the operation itself, the others are those under which it is evaluated.
     """
     stack: list[tuple[Node, tuple[Node, ...]]] = [(node, ())]
     seen: set[tuple[Node, tuple[Node, ...]]] = set()
@@ -187,9 +176,7 @@ def find_failures(pool: Pool, node: Node) -> Iterator[FailurePlace]:
         if not current.may_fail or (current in pool.anchors and current is not node) or (current, path) in seen:
             continue
         seen.add((current, path))
-        for kind, condition in _list_failures(pool, current):
-            if not condition.holds(False):
-                yield FailurePlace(current, (*path, condition), kind)
+        yield from ((*path, condition) for condition in _list_failures(pool, current) if not condition.holds(False))
         if current.op in ("and", "or"):
             for operand in current.args:
                 stack.append((operand, path))
@@ -209,17 +196,16 @@ def may_fail(pool: Pool, node: Node) -> bool:
     return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
 
 
-def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the kind of each fault of an operation itself, with a condition that holds if the operation fails so."""
+def _list_failures(pool: Pool, node: Node) -> Iterator[Node]:
+    """Yield for each fault of an operation itself a condition that holds if the operation fails so."""
     if node.op == "fail":
-        yield node.value, pool.true
+        yield pool.true
     elif node.op == "present":
-        yield "null", pool.is_null(node.args[0])
+        yield pool.is_null(node.args[0])
     else:
         entry = OPERATORS.get(node.op) or FUNCTIONS.get(node.op)
         for failure in entry.failures if entry is not None else ():
             if failure.effect == "raises" and failure.kind != "overflow":
                 place, sign, bound = failure.test or failure.only_if or (0, "==", 0)
                 is_known = failure.test is not None or failure.only_if is not None
-                test = pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true
-                yield failure.kind, test
+                yield pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true

@@ -8,6 +8,9 @@ from fractions import Fraction
 from math import ceil, floor, inf
 from typing import Any, NamedTuple
 
+from formulaseed import limits
+from formulaseed.language.functions import FUNCTIONS, Function
+from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 
@@ -32,23 +35,9 @@ class Interval(NamedTuple):
         return self.low > self.high or (self.low == self.high and (self.is_low_open or self.is_high_open))
 
     @property
-    def is_finite(self) -> bool:
-        """True if both ends are numbers."""
-        return isinstance(self.low, Fraction) and isinstance(self.high, Fraction)
-
-    @property
     def nonzero(self) -> bool:
-        """True if 0 is not in the interval."""
-        return not self.contains(Fraction(0))
-
-    @property
-    def size(self) -> End:
-        """The largest distance of a number of the interval from 0."""
-        return max(self.high, -self.low)
-
-    def contains(self, value: Fraction) -> bool:
-        """Return True if a number is in the interval."""
-        return Interval(value, value).meet_or_none(self) is not None
+        """False: no interval excludes 0, as a `Range` may, whose operations take intervals, too."""
+        return False
 
     def meet_or_none(self, other: Interval) -> Interval | None:
         """Return the numbers in both intervals; None if there are none."""
@@ -66,6 +55,12 @@ class Interval(NamedTuple):
         is_apart = not is_strict or self.is_high_open or other.is_low_open
         return self.high < other.low or (self.high == other.low and is_apart)
 
+    def decide_order(self, other: Interval, *, is_strict: bool) -> bool | None:
+        """Return whether each number is at most, or below, each number of the other interval; None if it depends."""
+        if self.is_below(other, is_strict=is_strict):
+            return True
+        return False if other.is_below(self, is_strict=not is_strict) else None
+
     def close(self, per_unit: int) -> Interval:
         """Return the interval with its ends moved inward to whole numbers, or to halves if 2 numbers are in a range of 1."""
         low, high = self.low, self.high
@@ -80,8 +75,7 @@ ANY = Interval(-inf, inf)
 COUNT = Interval(Fraction(0), Fraction(2**63))
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A part of the values of a field: the numbers in an interval, or the strings other than `excluded`."""
 
     symbol: Symbol
@@ -93,9 +87,9 @@ class Segment:
 class Node:
     """An expression of a pool; equal expressions are the same object.
 
-    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate or failure. `base` is
-    INTEGER if the value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is
-    the same for all reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
+    `value` is a constant, the symbol of an input, the segment of a field, or the kind of an aggregate. `base` is INTEGER if the
+    value is always a whole number. `fields` are the fields of reviews that the value depends on; empty if it is the same for all
+    reviews of a restaurant. `may_fail` is true if evaluating it may fail for some operands.
     """
 
     number: int
@@ -118,16 +112,21 @@ class Node:
         return self.is_constant and self.base is Base.BOOLEAN
 
     @property
+    def function(self) -> Function | None:
+        """The function that the node calls; None for another node."""
+        return FUNCTIONS.get(self.op)
+
+    @property
     def is_numeric(self) -> bool:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
 
     @property
-    def interval(self) -> Interval | None:
-        """The interval of a number or of a segment of numbers; None for any other node."""
+    def interval(self) -> Interval:
+        """The interval of a constant or of a segment of numbers; any number for another node."""
         if self.op == "const" and isinstance(self.value, Fraction):
             return Interval(self.value, self.value)
-        return self.value.interval if self.op == "segment" and self.is_numeric else None
+        return self.value.interval if self.op == "segment" and self.is_numeric else ANY
 
     def holds(self, value: Constant) -> bool:
         """Return True if the node is the constant `value`; 1 is not true."""
@@ -146,29 +145,24 @@ def to_fraction(value: int | float) -> Fraction:
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
+def to_interval(known: Range | None) -> Interval:
+    """Return the numbers in a range of the checker; any number without one."""
+    if known is None:
+        return ANY
+    low, high = (to_fraction(end) if abs(end) <= limits.NUMBER_MAX else end for end in (known.low, known.high))
+    return Interval(low, high)
+
+
 def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
     """Return the conditions of a switch, each with its value; the value if none holds is left out."""
     return list(zip(switch.args[:-1:2], switch.args[1::2], strict=True))
 
 
-def decide_order(left: Node, right: Node, *, is_strict: bool) -> bool | None:
-    """Return whether a constant or segment is at most, or below, another one; None if it depends, or one is neither."""
-    low, high = left.interval, right.interval
-    if low is None or high is None:
-        return None
-    if low.is_below(high, is_strict=is_strict):
-        return True
-    return False if high.is_below(low, is_strict=not is_strict) else None
-
-
 def is_apart(node: Node, other: Node) -> bool:
     """Return True if a value is certain to be another one than a second value."""
-    low, high = node.interval, other.interval
-    if low is not None and high is not None:
-        return low.is_below(high, is_strict=True)
-    if node.op == "segment" and other.is_constant:
-        return other.value in node.value.excluded
-    return node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
+    is_excluded = node.op == "segment" and other.is_constant and other.value in node.value.excluded
+    is_fraction = node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
+    return is_excluded or is_fraction or node.interval.is_below(other.interval, is_strict=True)
 
 
 def walk(node: Node, stops: Iterable[Node] = ()) -> Iterator[Node]:

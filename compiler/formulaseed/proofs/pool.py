@@ -13,11 +13,11 @@ from math import ceil, floor
 from typing import Any
 
 from formulaseed.language.functions import FUNCTIONS, Function
-from formulaseed.language.operators import NEGATED, OPERATORS
+from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Symbol
-from formulaseed.language.types import Base
+from formulaseed.language.types import Base, Value
 from formulaseed.proofs.intervals import Bounds
-from formulaseed.proofs.nodes import NO_FIELDS, Constant, Node, Segment, decide_order, is_apart
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, is_apart, to_constant
 from formulaseed.proofs.world import Domain
 
 _MAX_PRODUCT = 8
@@ -27,10 +27,13 @@ _MAX_TABLE = 64
 
 
 class Pool:
-    """The nodes of one or several programs, with their `bounds`. `anchors` are values of steps, in the order of evaluation."""
+    """The `nodes` of one or several programs by their content, with their `bounds`.
+
+    `anchors` are values of steps, in the order of evaluation.
+    """
 
     def __init__(self, domain: Domain) -> None:
-        self._nodes: dict[tuple[Any, ...], Node] = {}
+        self.nodes: dict[tuple[Any, ...], Node] = {}
         self.domain = domain
         self.bounds = Bounds(domain)
         self.anchors: dict[Node, None] = {}
@@ -43,25 +46,19 @@ class Pool:
         }  # fmt: skip
 
     def _intern(
-        self,
-        op: str,
-        args: tuple[Node, ...],
-        value: Any,
-        base: Base,
-        *,
-        nullable: bool = False,
-        fails: bool = False,
-        fields: frozenset[Symbol] = NO_FIELDS,
+        self, op: str, args: tuple[Node, ...], value: Any, base: Base, *, nullable: bool = False, fails: bool = False
     ) -> Node:
-        """Return the node with this content, which is new if the pool has none. `fields` are those of a leaf."""
+        """Return the node with this content, which is new if the pool has none."""
         key = (op, args, value, base)
-        node = self._nodes.get(key)
+        node = self.nodes.get(key)
         if node is None:
-            if op != "aggregate":
-                fields = fields.union(*(arg.fields for arg in args))
+            symbol = getattr(value, "symbol", value)  # of a segment
+            is_field = isinstance(symbol, Symbol) and symbol.is_per_review
+            own = frozenset({symbol}) if is_field else NO_FIELDS
+            fields = own.union(*(arg.fields for arg in args if op != "aggregate"))
             may_fail = fails or any(arg.may_fail for arg in args)
-            node = Node(len(self._nodes), op, args, value, base, nullable, fields, may_fail)
-            self._nodes[key] = node
+            node = Node(len(self.nodes), op, args, value, base, nullable, fields, may_fail)
+            self.nodes[key] = node
         return node
 
     def _intern_condition(self, op: str, *args: Node) -> Node:
@@ -81,30 +78,33 @@ class Pool:
             base = Base.INTEGER if value.denominator == 1 else Base.NUMBER
         return self._intern("const", (), value, base, nullable=value is None)
 
+    def literal(self, value: Value) -> Node:
+        """Return the constant of a value of a seed."""
+        return self.constant(to_constant(value))
+
     def number(self, value: int | Fraction) -> Node:
         """Return the constant of a number."""
         return self.constant(Fraction(value))
 
     def input(self, symbol: Symbol, base: Base, *, nullable: bool) -> Node:
         """Return the value of a field or parameter."""
-        fields = frozenset({symbol}) if symbol.is_per_review else NO_FIELDS
-        return self._intern("input", (), symbol, base, nullable=nullable, fields=fields)
+        return self._intern("input", (), symbol, base, nullable=nullable)
 
     def field(self, symbol: Symbol) -> Node:
         """Return the value of a field or parameter of the domain."""
         known = self.domain.fields[symbol]
-        return self.input(symbol, known.exact_base, nullable=known.nullable)
+        return self.input(symbol, known.base, nullable=known.nullable)
 
     def segment(self, segment: Segment, base: Base) -> Node:
         """Return the value of a field or step of which only its segment is known; a constant if that is one number."""
         low, high = segment.interval[:2]
         if low == high:
             return self.number(Fraction(low))
-        return self._intern("segment", (), segment, base, fields=frozenset({segment.symbol}))
+        return self._intern("segment", (), segment, base)
 
-    def failure(self, kind: str, base: Base) -> Node:
-        """Return an expression that always fails with a fault of this kind."""
-        return self._intern("fail", (), kind, base, fails=True)
+    def failure(self, base: Base) -> Node:
+        """Return an expression that always fails."""
+        return self._intern("fail", (), None, base, fails=True)
 
     def build(self, op: str, args: tuple[Node, ...], value: Any, base: Base) -> Node:
         """Return the operation of these operands, simplified. `base` is used for operations that do not determine theirs."""
@@ -120,7 +120,7 @@ class Pool:
         """Return an arithmetic operation of two numbers."""
         entry = OPERATORS[operator]
         if left.holds(None) or right.holds(None):
-            return self.failure("null", Base.NUMBER)
+            return self.failure(Base.NUMBER)
         if entry.definition is not None:
             return entry.definition(self, left, right)  # type: ignore[no-any-return]  # a term is a node
         if operator == "**":
@@ -151,11 +151,12 @@ class Pool:
 
     def _raise(self, base: Node, exponent: Node) -> Node:
         """Return a power: a product for a small constant exponent, a table for a constant base and few exponents."""
-        if exponent.is_constant and exponent.value.denominator == 1 and 0 <= exponent.value <= _MAX_PRODUCT:
-            if exponent.value < 2:
-                return base if exponent.value else self.number(1)
-            half = self._raise(base, self.number(exponent.value // 2))
-            return self.compute("*", self.compute("*", half, half), self._raise(base, self.number(exponent.value % 2)))
+        if exponent.holds(Fraction(0)) and not base.may_fail:
+            return self.number(1)
+        if exponent.is_constant and exponent.value.denominator == 1 and 0 < exponent.value <= _MAX_PRODUCT:
+            half = self._raise(base, self.number(exponent.value // 2)) if exponent.value > 1 else self.number(1)
+            square = self.compute("*", half, half)
+            return self.compute("*", square, base) if exponent.value % 2 else square
         power = self._intern("**", (base, exponent), None, Base.NUMBER, fails=True)
         if not (base.is_constant and base.value > 0 and exponent.base is Base.INTEGER):
             return power
@@ -175,7 +176,7 @@ class Pool:
         if entry.definition is not None:
             return entry.definition(self, *operands)  # type: ignore[no-any-return]  # a term is a node
         if any(operand.holds(None) for operand in operands):
-            return self.failure("null", base)
+            return self.failure(base)
         if entry.is_extreme:
             return self._select(entry, operands)
         if entry.rounds:
@@ -206,7 +207,7 @@ class Pool:
 
     def total(self, where: Node, operand: Node) -> Node:
         """Return the sum of an operand over the reviews for which `where` is true."""
-        is_nothing = where.holds(False) or operand.holds(Fraction(0))
+        is_nothing = where.holds(False) or (operand.holds(Fraction(0)) and not where.may_fail)
         return self.number(0) if is_nothing else self._intern("aggregate", (where, operand), "total", operand.base)
 
     def count(self, where: Node) -> Node:
@@ -234,7 +235,7 @@ class Pool:
         if not operand.nullable:
             return operand
         if operand.is_constant:
-            return self.failure("null", Base.NUMBER)
+            return self.failure(Base.NUMBER)
         return self._intern("present", (operand,), None, operand.base, fails=True)
 
     def negate(self, condition: Node) -> Node:
@@ -310,10 +311,10 @@ class Pool:
     def order(self, left: Node, right: Node, *, is_strict: bool) -> Node:
         """Return the condition that `left` is at most `right`, or below it if `is_strict`."""
         if left.holds(None) or right.holds(None):
-            return self.failure("null", Base.BOOLEAN)
+            return self.failure(Base.BOOLEAN)
         if left is right and not left.may_fail:
             return self.constant(not is_strict)
-        answer = decide_order(left, right, is_strict=is_strict)
+        answer = left.interval.decide_order(right.interval, is_strict=is_strict)
         if answer is not None:
             return self.constant(answer)
         if left.base is Base.INTEGER and right.is_constant:
@@ -322,21 +323,27 @@ class Pool:
             left, is_strict = self.number(floor(left.value) + 1 if is_strict else ceil(left.value)), False
         return self._intern_condition("lt" if is_strict else "le", left, right)
 
+    def limit(self, number: Node, interval: Interval, factor: Node) -> Node:
+        """Return the condition that a number is between the ends of an interval, which are multiplied by `factor`."""
+        tests: list[Node] = []
+        if isinstance(interval.low, Fraction):
+            tests.append(self.order(self.compute("*", factor, self.number(interval.low)), number, is_strict=False))
+        if isinstance(interval.high, Fraction):
+            tests.append(self.order(number, self.compute("*", factor, self.number(interval.high)), is_strict=False))
+        return self.conjoin(*tests)
+
     def compare(self, sign: str, left: Node, right: Node) -> Node:
         """Return the comparison of two values by an operator of the language, an equality or an order."""
-        match sign:
-            case "==":
-                return self.equate(left, right)
-            case "<" | "<=":
-                return self.order(left, right, is_strict=sign == "<")
-            case ">" | ">=":
-                return self.order(right, left, is_strict=sign == ">")
-        return self.negate(self.compare(NEGATED[sign], left, right))
+        if sign in ("==", "!="):
+            is_equal = self.equate(left, right)
+            return is_equal if sign == "==" else self.negate(is_equal)
+        low, high = (left, right) if "<" in sign else (right, left)
+        return self.order(low, high, is_strict="=" not in sign)
 
     def contains(self, text: Node, part: Node) -> Node:
         """Return the condition that the string `part` occurs in the string `text`."""
         if text.holds(None) or part.holds(None):
-            return self.failure("null", Base.BOOLEAN)
+            return self.failure(Base.BOOLEAN)
         if part.holds("") and not text.may_fail:
             return self.true
         if text.is_constant and part.is_constant:

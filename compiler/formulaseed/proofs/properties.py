@@ -7,7 +7,6 @@ depend on the change are the same nodes; of the others it is proved one by one t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formulaseed.diagnostics.suggestions import did_you_mean
@@ -19,16 +18,17 @@ from formulaseed.language.printer import expression_text
 from formulaseed.language.typed import Expr, Literal, Symbol, SymbolKind
 from formulaseed.language.types import Value
 from formulaseed.proofs.cell_formulas import Formula
-from formulaseed.proofs.claims import PropertyClaim
+from formulaseed.proofs.claims import Property as PropertyClaim
 from formulaseed.proofs.encoding import Encoder
 from formulaseed.proofs.goals import SeedStudy
 from formulaseed.proofs.lowering import Lowering
-from formulaseed.proofs.nodes import Interval, Node, to_fraction, walk
-from formulaseed.proofs.prover import Goal, at_most
+from formulaseed.proofs.nodes import Node, to_interval, walk
+from formulaseed.proofs.prover import Goal, assume_nothing
 from formulaseed.proofs.runner import Candidate
 
 _FORMS = '"increasing STEP in STEP", "decreasing STEP in STEP", "never_lowers STEP by FILTER" or "never_raises STEP by FILTER"'
-_WORDS = {"increasing": "in", "decreasing": "in", "never_lowers": "by", "never_raises": "by"}
+_DIRECTIONS = {"increasing": ("in", 1), "decreasing": ("in", -1), "never_lowers": ("by", 1), "never_raises": ("by", -1)}
+"""The word before the cause, and the sign of the change, by the first word of a property."""
 _AMOUNTS = (1, 2, 10)
 _FIRST_TRIALS = 40
 _MAX_TRIALS = 400
@@ -37,25 +37,16 @@ _TOLERANCE = 1e-9
 
 
 class Property(NamedTuple):
-    """A claim: the number `step` moves in a `direction` as the step `cause` grows, or with a review that meets `kind`.
+    """A claim: the number `step` must not fall, or for the `sign` -1 not rise, if `cause` grows or a review is added.
 
-    `kind` is None unless a review is added; `cause` then describes the reviews.
+    `text` is the claim as a command takes it. `kind` is the condition that the added review meets; None if `cause` is a step.
     """
 
-    direction: str
+    text: str
+    sign: int
     step: str
     cause: str
     kind: Expr | None = None
-
-    @property
-    def text(self) -> str:
-        """The property as a command takes it."""
-        return f"{self.direction} {self.step} {_WORDS[self.direction]} {self.cause}"
-
-    @property
-    def sign(self) -> int:
-        """1 if the number must not fall, -1 if it must not rise."""
-        return 1 if self.direction in ("increasing", "never_lowers") else -1
 
 
 def read_property(claim: nodes.Property) -> Property:
@@ -64,20 +55,22 @@ def read_property(claim: nodes.Property) -> Property:
     if claim.review is not None:
         is_any = isinstance(claim.review, Literal)
         cause = "any review" if is_any else f"a review where {expression_text(claim.review)}"
-    return Property(claim.direction, claim.step, cause, claim.review)
+    word, sign = _DIRECTIONS[claim.direction]
+    return Property(f"{claim.direction} {claim.step} {word} {cause}", sign, claim.step, cause, claim.review)
 
 
 def parse_property(text: str, program: nodes.Program) -> Property:
     """Return the property that a text states. Raises `DataError` if it has another form or names no step that fits."""
     words = text.split()
-    if len(words) != 4 or words[0] not in _WORDS or words[2] != _WORDS[words[0]]:
+    if len(words) != 4 or words[2] != _DIRECTIONS.get(words[0], ("", 0))[0]:
         raise DataError(f"a property is {_FORMS}, not {text!r:.80}")
     direction, step, word, cause = words
     numbers = [known.name for known in program.steps if known.ty.is_numeric]
     kinds = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
     _check_name(step, numbers, "numeric steps")
     _check_name(cause, *((numbers, "numeric steps") if word == "in" else ([*kinds], "filters")))
-    return Property(direction, step, cause, kinds[cause] if word == "by" else None)
+    sign = _DIRECTIONS[direction][1]
+    return Property(" ".join(words), sign, step, cause, kinds[cause] if word == "by" else None)
 
 
 def _check_name(name: str, known: list[str], noun: str) -> None:
@@ -86,17 +79,14 @@ def _check_name(name: str, known: list[str], noun: str) -> None:
         raise DataError(f"`{name}` is none of the {noun}; {did_you_mean(name, known, noun=noun)}")
 
 
-@dataclass
-class PropertyProver:
-    """A prover of the properties of one seed."""
-
-    study: SeedStudy
+class PropertyStudy(SeedStudy):
+    """One seed under study, and its properties."""
 
     def decide(self, claim: Property) -> PropertyClaim:
         """Return whether a property holds: refuted by a restaurant, or proved, or unknown."""
-        candidates = self.study.trials.candidates
+        candidates = self.trials.candidates
         refuted = self._refute(claim, candidates[:_FIRST_TRIALS])
-        if refuted is None and not self.study.is_quick and self._prove(claim):
+        if refuted is None and not self.prover.is_quick and self._prove(claim):
             return PropertyClaim(claim.text, "proved")
         refuted = refuted or self._refute(claim, candidates[_FIRST_TRIALS:_MAX_TRIALS])
         return refuted or PropertyClaim(claim.text, "unknown")
@@ -105,64 +95,55 @@ class PropertyProver:
 
     def _prove(self, claim: Property) -> bool:
         """Return True if it is proved that the number does not move the wrong way."""
-        study = self.study
-        changed = Lowering(study.pool, study.program, study.domain)
-        link: Goal | None = None
-        if claim.kind is not None:
-            changed = _GrownReviews(study)
-            link = self._link_review(claim.kind, changed.grown)
-        remembered = len(study.prover.lemmas)
-        try:
-            return self._compare_steps(claim, changed, link)
-        finally:
-            del study.prover.lemmas[remembered:]  # they hold for this change only
+        grown: dict[Node, Node] = {}
 
-    def _compare_steps(self, claim: Property, changed: Lowering, link: Goal | None) -> bool:
+        def grow(node: Node) -> Node:
+            """Return a node with numbers in place of aggregates: those with one more review, which are noted in `grown`."""
+            for part in walk(node):
+                if part.op == "aggregate":
+                    symbol = Symbol(SymbolKind.STEP, f"aggregate {part.number} grown")
+                    grown[part] = self.pool.input(symbol, part.base, nullable=False)
+            return self.pool.substitute(node, grown, {})
+
+        remembered = len(self.prover.lemmas)
+        try:
+            if claim.kind is None:
+                return self._compare_steps(claim, Lowering(self.pool, self.program, self.domain))
+            changed = Lowering(self.pool, self.program, self.domain, grow)
+            return self._compare_steps(claim, changed, self._link_review(claim.kind, grown))
+        finally:
+            del self.prover.lemmas[remembered:]  # they hold for this change only
+
+    def _compare_steps(self, claim: Property, changed: Lowering, assume: Goal = assume_nothing) -> bool:
         """Lower the steps with the change, and prove for each how it moves. Return True if the claim is proved."""
-        study = self.study
-        for step in study.program.steps:
+        for step in self.program.steps:
             node = changed.lower_step(step)
-            is_cause = step.name == claim.cause and claim.kind is None
-            if is_cause:
-                node = self._raise(step, changed)
             if isinstance(step.operation, nodes.Filter):
                 continue
-            before = study.lowering.steps[step.name]
-            if step.name == claim.step:
-                return before is node or self._is_ordered(before, node, claim.sign, link)
-            if before is node or not node.is_numeric or node.nullable:
-                continue
-            for sign, low, high in ((1, before, node), (-1, node, before)):
-                if is_cause or self._is_ordered(before, node, sign, link):
-                    study.prover.lemmas.append(((low, high), at_most(low, high)))
-                    break
+            before = self.lowering.steps[step.name]
+            if step.name == claim.cause and claim.kind is None:
+                changed.steps[step.name] = self._raise(step, before)
+            elif step.name == claim.step:
+                low, high = (before, node) if claim.sign == 1 else (node, before)
+                return before is node or self.prover.prove_order(low, high, assume)
+            elif before is not node and node.is_numeric and not node.nullable:
+                for low, high in ((before, node), (node, before)):
+                    if self.prover.prove_order(low, high, assume):
+                        break  # it is a lemma for later steps
         return False
 
-    def _is_ordered(self, before: Node, after: Node, sign: int, link: Goal | None) -> bool:
-        """Return True if it is proved that a number does not fall, or with the `sign` -1 does not rise."""
-
-        def goal(encoder: Encoder) -> Formula:
-            """Return the condition that the number moves the wrong way."""
-            old, new = encoder.term(before), encoder.term(after)
-            moved = new < old if sign == 1 else new > old
-            return encoder.all_of([moved, link(encoder)]) if link is not None else moved
-
-        return self.study.prover.is_impossible(goal, [before, after], worlds=("relaxed",))
-
-    def _raise(self, step: nodes.Step, changed: Lowering) -> Node:
-        """Use a number of at least the value of a step, and at most its maximum, in place of the step; return its node."""
-        study = self.study
-        node = study.pool.input(Symbol(SymbolKind.STEP, f"{step.name} raised"), step.ty.base, nullable=False)
-        if step.range is not None:
-            interval = Interval(to_fraction(step.range.low), to_fraction(step.range.high))
-            study.pool.bounds.tighten(node, interval)
-            study.prover.lemmas.append(((node,), lambda e: e.all_of(e.limit(e.term(node), interval))))
-        changed.steps[step.name] = node
+    def _raise(self, step: nodes.Step, before: Node) -> Node:
+        """Return a number of at least the value of a step, and at most its maximum; note lemmas about the number."""
+        node = self.pool.input(Symbol(SymbolKind.STEP, f"{step.name} raised"), step.ty.base, nullable=False)
+        interval = to_interval(step.range)
+        self.pool.bounds.tighten(node, interval)
+        self.prover.lemmas.append(((node,), self.pool.limit(node, interval, self.pool.number(1))))
+        self.prover.lemmas.append(((before, node), self.pool.order(before, node, is_strict=False)))
         return node
 
     def _link_review(self, kind: Expr, grown: Mapping[Node, Node]) -> Goal:
         """Return the condition that the aggregates after the change are those with one more review of a kind."""
-        count = self.study.count_kind(self.study.lowering.lower_condition(kind))
+        count = self.count_kind(kind)
 
         def link(encoder: Encoder) -> Formula:
             """Return the condition: of each component, the review is in one of the cells that the kind allows."""
@@ -192,16 +173,17 @@ class PropertyProver:
                 pair = self._move(claim, smaller, amount)
                 return pair is not None and (pair[1] - pair[0]) * claim.sign < -_TOLERANCE * max(1, abs(pair[0]))
 
-            smallest = self.study.trials.shrink(candidate, is_wrong)
+            smallest = self.trials.shrink(candidate, is_wrong)
             pair = self._move(claim, smallest, amount) if smallest is not None else None
             if smallest is None or pair is None:
                 continue
-            witnesses = self.study.trials.confirm(_leave_out(smallest) if claim.kind is not None else smallest)
-            added = self.study.trials.confirm(smallest)
-            if witnesses and added:
-                change = {"amount": amount} if claim.kind is None else {"added": added[0]}
-                return PropertyClaim(claim.text, "refuted", witnesses[0], *pair, **change)
-            return None
+            grown = self.trials.confirm(smallest, f"{claim.text}, one more review")
+            before = smallest if claim.kind is None else smallest._replace(rows=smallest.rows[1:])
+            witnesses = self.trials.confirm(before, claim.text)
+            if not (witnesses and grown):
+                return None
+            added = grown[0] if claim.kind is not None else None
+            return PropertyClaim(claim.text, "refuted", witnesses[0], *pair, amount or None, added)
         return None
 
     def _list_trials(self, claim: Property, candidates: Sequence[Candidate]) -> Iterator[tuple[Candidate, int]]:
@@ -210,65 +192,38 @@ class PropertyProver:
             if claim.kind is None:
                 yield from ((candidate, amount) for amount in _AMOUNTS)
                 continue
-            rows = (self.study.trials.draw_row() for _ in range(_DRAWS))
-            grown = (replace(candidate, rows=(row, *candidate.rows)) for row in rows)
+            grown = (candidate._replace(rows=(self.trials.draw_row(), *candidate.rows)) for _ in range(_DRAWS))
             first = next((more for more in grown if self._is_of_kind(claim.kind, more)), None)
             if first is not None:
                 yield first, 0
 
     def _is_of_kind(self, kind: Expr, candidate: Candidate) -> bool:
         """Return True if the first review of a candidate meets a condition."""
-        [runner] = self.study.trials.runners
-        [row], context, parameters = runner.write_inputs(replace(candidate, rows=candidate.rows[:1]))
-        return meets_condition(self.study.program, row, context, parameters, kind)
+        [runner] = self.trials.runners
+        [row], context, parameters = runner.write_inputs(candidate._replace(rows=candidate.rows[:1]))
+        return meets_condition(self.program, row, context, parameters, kind)
 
     def _move(self, claim: Property, candidate: Candidate, amount: int) -> tuple[float, float] | None:
         """Return the number before and after a change; None if a step fails, it is no number, or the change is not allowed."""
         before = candidate
-        after: Mapping[str, Value] = {}
-        if claim.kind is not None:
-            if not candidate.rows or not self._is_of_kind(claim.kind, candidate):
-                return None
-            before = _leave_out(candidate)
-            outcomes = self.study.trials.run(candidate)
-            after = outcomes[0].values if outcomes is not None else {}
-        old = self.study.read_value(before, claim.step)
+        new: Value = None
         if claim.kind is None:
-            after = self._grow_step(claim.cause, candidate, amount)
-        new = after.get(claim.step)
-        if not isinstance(old, int | float) or not isinstance(new, int | float):
-            return None
-        return old, new
+            new = self._grow_step(claim, candidate, amount)
+        elif candidate.rows and self._is_of_kind(claim.kind, candidate):
+            before = candidate._replace(rows=candidate.rows[1:])
+            new = self.read_value(candidate, claim.step)
+        old = self.read_value(before, claim.step)
+        return (old, new) if isinstance(old, int | float) and isinstance(new, int | float) else None
 
-    def _grow_step(self, name: str, candidate: Candidate, amount: int) -> Mapping[str, Value]:
-        """Return the values of all steps if one is larger by an amount; empty if a step fails, or it would be too large."""
-        step = next(step for step in self.study.program.steps if step.name == name)
-        value = self.study.read_value(candidate, name)
+    def _grow_step(self, claim: Property, candidate: Candidate, amount: int) -> Value:
+        """Return the number if its cause is larger by an amount; None if a step fails, or the cause would be too large."""
+        step = next(step for step in self.program.steps if step.name == claim.cause)
+        value = self.read_value(candidate, step.name)
         if not isinstance(value, int | float) or (step.range is not None and value + amount > step.range.high):
-            return {}
-        [runner] = self.study.trials.runners
+            return None
+        [runner] = self.trials.runners
         try:
-            return interpret(self.study.program, *runner.write_inputs(candidate), fixed={name: value + amount})
+            values = interpret(self.program, *runner.write_inputs(candidate), fixed={step.name: value + amount})
         except EvaluationError:
-            return {}
-
-
-class _GrownReviews(Lowering):
-    """A lowering in which each aggregate is a number of its own: its value with one more review. `grown` maps them."""
-
-    def __init__(self, study: SeedStudy) -> None:
-        super().__init__(study.pool, study.program, study.domain)
-        self.grown: dict[Node, Node] = {}
-
-    def change_aggregates(self, node: Node) -> Node:
-        """Return a node with the numbers that stand for aggregates with one more review in place of these."""
-        for part in walk(node):
-            if part.op == "aggregate":
-                symbol = Symbol(SymbolKind.STEP, f"aggregate {part.number} grown")
-                self.grown[part] = self.pool.input(symbol, part.base, nullable=False)
-        return self.pool.substitute(node, self.grown, {})
-
-
-def _leave_out(candidate: Candidate) -> Candidate:
-    """Return a candidate without its first review."""
-    return replace(candidate, rows=candidate.rows[1:])
+            return None
+        return values[claim.step]

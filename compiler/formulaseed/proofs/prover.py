@@ -11,7 +11,6 @@ from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
-from formulaseed.language.functions import FUNCTIONS
 from formulaseed.proofs.cell_formulas import Formula
 from formulaseed.proofs.cells import CellBuilder, Component, TooManyCellsError
 from formulaseed.proofs.encoding import Encoder
@@ -20,50 +19,41 @@ from formulaseed.proofs.nodes import ANY, Interval, Node, walk
 from formulaseed.proofs.pool import Pool
 
 Goal = Callable[[Encoder], Formula]
-"""Return the condition to ask about, in the formulas of an encoder."""
-Lemma = tuple[tuple[Node, ...], Goal]
+"""Return a condition in the formulas of an encoder."""
+Lemma = tuple[tuple[Node, ...], Node]
 """A condition that is proved, with the nodes that it reads."""
 UNIT = 100_000
 """The solver's own units of effort in one of ours."""
 _LOCAL_UNITS = 3
 _FULL_UNITS = 6
-_DEPTHS = (0, 1, 3)
-"""How many steps away definitions are added, in the order of attempts; 0 is the nearest steps without the cells of aggregates."""
+Depths = tuple[int | None, ...]
+"""How many steps away definitions are added, in the order of attempts: 0 leaves out the cells of aggregates, None nothing."""
+_DEPTHS: Depths = (0, 1, 3, None)
+_WORLDS = ("relaxed", "whole")
 _NEAR_DEPTHS = (0, 1)
 _MAX_COMPARED = 24
 _MAX_RELATED = 80
 
 
-def list_aggregates(roots: Iterable[Node]) -> list[Node]:
-    """Return the aggregates that nodes depend on, each once, in the order of their numbers."""
-    seen: set[Node] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            stack += node.args
-    return sorted((node for node in seen if node.op == "aggregate"), key=lambda node: node.number)
+def assume_nothing(encoder: Encoder) -> Formula:
+    """Return a condition that always holds."""
+    return encoder.all_of([])
 
 
 class Prover:
-    """The nodes of one or two programs, with what has been proved of them: the bounds of the pool, and `lemmas`."""
+    """The nodes of one or two programs, with what has been proved of them: the bounds of the pool, and `lemmas`.
 
-    def __init__(self, pool: Pool, effort: int = 1) -> None:
+    With `is_quick`, nothing is proved, and the solver need not be installed.
+    """
+
+    def __init__(self, pool: Pool, effort: int = 1, *, is_quick: bool = False) -> None:
         self.pool = pool
         self.effort = effort
+        self.is_quick = is_quick
         self._spent: dict[Any, int] = {}
         self.lemmas: list[Lemma] = []
         self.has_cells = True
         self._encoders: dict[str, Encoder] = {}
-
-    def create_builder(self) -> CellBuilder:
-        """Return a builder of cells that knows the constants in all anchors."""
-        builder = CellBuilder(self.pool)
-        aggregates = list_aggregates(self.pool.anchors)
-        builder.note_constants(node for root in (*self.pool.anchors, *aggregates) for node in walk(root))
-        builder.note_constants(node for root in aggregates for arg in root.args for node in walk(arg))
-        return builder
 
     @property
     def units(self) -> int:
@@ -78,44 +68,62 @@ class Prover:
             covers = {node: {cell for cell, (where, _) in parts[node] if where.holds(True)} for node in counts}
             for node, other in permutations(counts, 2):
                 if {cell for cell, _ in parts[node]} <= covers[other]:
-                    self.lemmas.append(((node, other), at_most(node, other)))
+                    self.lemmas.append(((node, other), self.pool.order(node, other, is_strict=False)))
             for node in component.aggregates:
                 count = self.pool.count(node.args[0])
                 if node.value == "total" and count in counts and node is not count:
                     terms = hull(self.pool.bounds.bound(operand) for _, (_, operand) in component.list_parts(node))
-                    self.lemmas.append(((node, count), _within(node, count, terms)))
+                    self.lemmas.append(((node, count), self.pool.limit(node, terms, count)))
 
     def encoder(self, world: str) -> Encoder:
         """Return the encoder of a world: `relaxed`, with real numbers of reviews, or `whole`."""
         if not self._encoders:
             components: list[Component] | None = None
+            aggregates = [node for node in self.pool.nodes.values() if node.op == "aggregate"]
             try:
-                components = self.create_builder().build(list_aggregates(self.pool.anchors))
+                components = CellBuilder(self.pool).build(aggregates)
             except TooManyCellsError:
                 self.has_cells = False
-            self._encoders["relaxed"] = Encoder(self.pool, components, is_whole=False)
-            self._encoders["whole"] = Encoder(self.pool, components, is_whole=True)
+            self._encoders = {name: Encoder(self.pool, components, is_whole=name == "whole") for name in _WORLDS}
         return self._encoders[world]
 
     # --- proofs
 
-    def is_impossible(
+    def is_false(self, condition: Node) -> bool:
+        """Return True if it is proved that a condition holds for no restaurant; False if that is unknown."""
+        return self._is_impossible(lambda encoder: encoder.term(condition), condition)
+
+    def is_safe(self, node: Node) -> bool:
+        """Return True if it is proved that a step cannot fail, unless a step that it uses does."""
+        return self._is_impossible(lambda encoder: encoder.fails(node), node, node)
+
+    def prove_order(self, low: Node, high: Node, assume: Goal = assume_nothing) -> bool:
+        """Return True if it is proved that a number is at most another one, given an assumption; this is then a lemma."""
+        is_above = self.pool.order(high, low, is_strict=True)
+
+        def goal(encoder: Encoder) -> Formula:
+            """Return the condition that the order is another one."""
+            return encoder.all_of([encoder.term(is_above), assume(encoder)])
+
+        is_proved = self._is_impossible(goal, is_above, worlds=("relaxed",))
+        if is_proved:
+            self.lemmas.append(((low, high), self.pool.negate(is_above)))
+        return is_proved
+
+    def _is_impossible(
         self,
         goal: Goal,
-        roots: Sequence[Node],
-        *,
+        root: Node,
         failing: Node | None = None,
-        worlds: Sequence[str] = ("relaxed", "whole"),
-        limits: Sequence[Fraction] = (),
-        depths: Sequence[int | None] = (*_DEPTHS, None),
+        worlds: Sequence[str] = _WORLDS,
+        depths: Depths = _DEPTHS,
     ) -> bool:
-        """Return True if it is proved that the goal holds for no restaurant; False if that is unknown.
+        """Return True if it is proved that a goal holds for no restaurant; False if that is unknown.
 
-        `roots` are the nodes that the goal reads, `limits` the numbers that it compares them with. It is assumed that no step
-        fails, apart from the step of `failing`.
+        The goal reads the node `root`. It is assumed that no step but `failing` fails.
         """
         answer = None
-        for world in worlds:
+        for world in () if self.is_quick else worlds:
             encoder = self.encoder(world)
             if world != worlds[0] and answer != encoder.z3.sat:
                 break  # what is too hard for real numbers is harder for whole ones
@@ -123,7 +131,7 @@ class Prover:
                 solver = encoder.z3.SimpleSolver(ctx=encoder.context)
                 # exact reasoning about products of many unknowns may take hours between two checks of the effort
                 solver.set("arith.nl.nra", depth in _NEAR_DEPTHS)
-                is_complete = self.add_definitions(solver, encoder, roots, depth, failing, limits)
+                is_complete = self.add_definitions(solver, encoder, [root], depth, failing)
                 solver.add(goal(encoder), *encoder.list_string_axioms())
                 answer = self._check(solver, _FULL_UNITS if depth is None else _LOCAL_UNITS)
                 if answer == encoder.z3.unsat:
@@ -143,31 +151,26 @@ class Prover:
         return answer
 
     def add_definitions(
-        self,
-        solver: Any,
-        encoder: Encoder,
-        roots: Sequence[Node],
-        depth: int | None,
-        failing: Node | None,
-        limits: Sequence[Fraction] = (),
+        self, solver: Any, encoder: Encoder, roots: Sequence[Node], depth: int | None, failing: Node | None
     ) -> bool:
         """Add the definitions that the roots depend on, at most `depth` steps away. Return True if none is left out.
 
-        Quotients are also compared with the `limits`, and with all constants in comparisons, by linear conditions.
+        Quotients are also compared with all constants in comparisons, by linear conditions.
         """
         solver.add(*encoder.domain_axioms)
         levels, left_out = self._find_levels(roots, depth)
         for node in levels:
-            solver.add(*encoder.list_bounds(node))
+            if node.is_numeric and encoder.is_variable(node):
+                solver.add(*encoder.limit(encoder.term(node), self.pool.bounds.bound(node)))
             if node in left_out:
                 continue
             if node in self.pool.anchors and node.may_fail and node is not failing:
                 solver.add(encoder.z3.Not(encoder.fails(node)))
             solver.add(*encoder.define(node))
-        solver.add(*(write(encoder) for nodes, write in self.lemmas if all(node in levels for node in nodes)))
+        solver.add(*(encoder.term(fact) for nodes, fact in self.lemmas if all(node in levels for node in nodes)))
         comparisons = (node for node in levels if node.op in ("lt", "le"))
         constants = [part.value for node in comparisons for part in node.args if part.is_constant]
-        compared = list(dict.fromkeys([*limits, *constants]))[:_MAX_COMPARED]
+        compared = list(dict.fromkeys(constants))[:_MAX_COMPARED]
         for node in levels:
             solver.add(*encoder.compare_quotient(node, compared))
         return not left_out
@@ -198,37 +201,23 @@ class Prover:
         Rounding keeps such a bound of a quotient, so the quotients in a rounded number are bounded first.
         """
         parts = list(walk(node, self.pool.anchors))
-        if any(part.op in FUNCTIONS and FUNCTIONS[part.op].rounds for part in parts):
+        if any(part.function is not None and part.function.rounds for part in parts):
             for part in parts:
                 if part.op == "/" and part is not node and not part.args[1].is_constant:
                     self._refine(part, end, sign, depths=(0, 1))
-            self.pool.bounds.forget(node)
-        self._refine(node, end, sign, (*_DEPTHS, None))
+        self._refine(node, end, sign)
 
-    def _refine(self, node: Node, end: Fraction, sign: int, depths: Sequence[int | None]) -> None:
+    def _refine(self, node: Node, end: Fraction, sign: int, depths: Depths = _DEPTHS) -> None:
         """Try to prove that a number is not beyond an end, with the definitions up to these depths."""
         interval = self.pool.bounds.bound(node)
         if interval.low >= end if sign < 0 else interval.high <= end:
             return
         limit = end + sign * abs(end) / 10**9
         proved = Interval(limit, ANY.high) if sign < 0 else Interval(ANY.low, limit)
-
-        def goal(encoder: Encoder) -> Formula:
-            """Return the condition that the number is beyond the limit, and no quotient without a value."""
-            is_within = encoder.all_of(encoder.limit(encoder.term(node), proved))
-            has_value = [encoder.term(node.args[1]) != 0] if node.op == "/" else []
-            return encoder.all_of([encoder.z3.Not(is_within), *has_value])
-
-        if self.is_impossible(goal, [node], worlds=("relaxed",), limits=[limit], depths=depths):
+        is_beyond = self.pool.negate(self.pool.limit(node, proved, self.pool.number(1)))
+        if node.op == "/":  # it has a value
+            is_beyond = self.pool.conjoin(
+                self.pool.negate(self.pool.equate(node.args[1], self.pool.number(0))), is_beyond
+            )
+        if self._is_impossible(lambda encoder: encoder.term(is_beyond), is_beyond, worlds=("relaxed",), depths=depths):
             self.pool.bounds.tighten(node, proved)
-
-
-def at_most(node: Node, other: Node) -> Goal:
-    """Return the condition that a number is at most another one."""
-    return lambda encoder: encoder.term(node) <= encoder.term(other)
-
-
-def _within(total: Node, count: Node, interval: Interval) -> Goal:
-    """Return the condition that a sum is between the ends of an interval, each times the number of terms."""
-    closed = Interval(interval.low, interval.high)
-    return lambda encoder: encoder.all_of(encoder.limit(encoder.term(total), closed, encoder.term(count)))

@@ -17,10 +17,9 @@ from formulaseed.language.types import Value
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Table, join_names, sentence
 from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import Claims, EndClaim, PropertyClaim, ReachClaim, claim_json
-from formulaseed.proofs.goals import SeedStudy
-from formulaseed.proofs.properties import PropertyProver, parse_property, read_property
-from formulaseed.proofs.report import describe_cells, describe_scope, describe_witness, domain_json, list_lines
+from formulaseed.proofs.claims import Bounds, End, Proof, Property, Reach, StepFailure
+from formulaseed.proofs.properties import PropertyStudy, parse_property, read_property
+from formulaseed.proofs.report import describe_scope, describe_witness, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
@@ -33,66 +32,56 @@ _MAX_RULE_LENGTH = 80
 class Proofs(RenderedDocument):
     """The claims about a seed for all restaurants, each proved, shown by a restaurant, or unknown."""
 
-    seed: str
     program: nodes.Program
-    claims: Claims
-    properties: tuple[PropertyClaim, ...]
+    claims: Proof
 
     @property
     def title(self) -> str:
         """The title of the page."""
-        return f"Proofs about {self.seed}"
+        return f"Proofs about {self.claims.seed}"
 
     def __repr__(self) -> str:
-        return shorten(f"Proofs({self.seed!r}, {len(self.claims.rules)} rules, {len(self.properties)} properties)")
+        counts = f"{len(self.claims.rules)} rules, {len(self.claims.properties)} properties"
+        return shorten(f"Proofs({self.claims.seed!r}, {counts})")
 
     @cached_property
     def json(self) -> dict[str, Any]:
         """The claims as JSON values; `grammar/proof.schema.json` describes them."""
-        claims = self.claims
-        lists = {
-            "verdicts": claims.verdicts, "rules": claims.rules, "failures": claims.failures, "bounds": claims.bounds,
-            "properties": self.properties,
-        }  # fmt: skip
-        written = {name: [claim_json(claim) for claim in listed] for name, listed in lists.items()}
-        return {"seed": self.seed, **written, "domain": domain_json(claims.domain), "effort": claims.units}
+        return self.claims.to_json()
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the verdicts, rules, failures, bounds and properties, then what is unknown, and the scope of the proofs."""
-        yield sentence(InlineCode(self.seed), ": what holds for every restaurant.")
+        yield sentence(InlineCode(self.claims.seed), ": what holds for every restaurant.")
         step = choose_verdict(self.program)
         if step is not None and self.claims.verdicts:
             label = label_of(step)
             yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
-            yield from list_lines(
-                (InlineCode(format_plain(claim.value)), self._describe_reach(claim)) for claim in self.claims.verdicts
-            )
+            verdicts = self.claims.verdicts
+            yield from list_lines(self._describe_reach(format_plain(claim.value), claim) for claim in verdicts)
         yield from self._list_rules()
         yield from self._list_failures()
         if self.claims.bounds:
-            ends = (
-                (b.name, _format_end(b.low, "at least"), _format_end(b.high, "at most")) for b in self.claims.bounds
-            )
             yield Heading("Numbers", 3)
-            yield Table(("output", "lowest", "highest"), [(InlineCode(name), low, high) for name, low, high in ends])
+            yield Table(("output", "lowest", "highest"), [*map(_format_bounds, self.claims.bounds)])
             yield sentence(
                 "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
                 "there is none."
             )
-        if self.properties:
+        if self.claims.properties:
             yield Heading("Properties", 3)
-            yield from list_lines((InlineCode(claim.text), self._describe_property(claim)) for claim in self.properties)
-        yield from describe_cells(self.claims.has_cells)
+            yield from list_lines(map(self._describe_property, self.claims.properties))
         if self.claims.is_quick:
             yield sentence("Only restaurants were tried, nothing was proved: --quick leaves the solver out.")
-        yield from describe_scope(self.claims.domain)
+        yield from describe_scope(self.claims.domain, has_cells=self.claims.has_cells)
 
-    def _describe_reach(self, claim: ReachClaim) -> str:
-        """Return whether a rule or value is reached, and by which restaurant."""
+    def _describe_reach(self, title: str, claim: Reach) -> tuple[str, ...]:
+        """Return a rule or value as parts of a line, with whether it is reached, and by which restaurant."""
+        words = "not known whether a restaurant gets it"
         if claim.witness is not None:
-            return f": for example, a restaurant with {describe_witness(self.program, claim.witness)}"
-        is_proved = claim.status == "unreachable"
-        return ": no restaurant gets it, as proved" if is_proved else ": not known whether a restaurant gets it"
+            words = f"for example, a restaurant with {describe_witness(self.program, claim.witness)}"
+        elif claim.status == "unreachable":
+            words = "no restaurant gets it, as proved"
+        return InlineCode(title), f": {words}"
 
     def _list_rules(self) -> Iterator[Block]:
         """Yield how many rules are reached, and each rule that is not."""
@@ -103,58 +92,56 @@ class Proofs(RenderedDocument):
             names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
             words = f"{total - len(missed)} of the {total} rules of {names} decide for some restaurant. The others:"
             yield sentence(words if missed else f"Each of the {total} rules of {names} decides for some restaurant.")
-            yield from list_lines(
-                (InlineCode(self._format_rule(claim)), self._describe_reach(claim)) for claim in missed
-            )
+            yield from list_lines(self._describe_reach(self._format_rule(claim), claim) for claim in missed)
 
-    def _format_rule(self, claim: ReachClaim) -> str:
+    def _format_rule(self, claim: Reach) -> str:
         """Return a rule as one line, such as `VERDICT: 'Low Risk' if SCORE < 4.0`."""
         step = next(step for step in self.program.steps if step.name == claim.name)
-        condition = step.rules()[claim.place or 0][0]
+        condition = step.rules()[claim.rule or 0][0]
         test = "else" if condition is None else f"if {expression_text(condition)}"
         return shorten(f"{claim.name}: {literal_text(claim.value)} {test}", _MAX_RULE_LENGTH)
 
     def _list_failures(self) -> Iterator[Block]:
         """Yield which steps with a partial operation cannot fail, and those that can or may."""
         safe = [claim.name for claim in self.claims.failures if claim.status == "safe"]
-        lines: list[tuple[str, ...]] = []
-        for claim in self.claims.failures:
-            if claim.witness is not None and claim.kind is not None:
-                restaurant = describe_witness(self.program, claim.witness)
-                lines.append(
-                    (
-                        InlineCode(claim.name),
-                        f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}",
-                    )
-                )
-            elif claim.status != "safe":
-                lines.append((InlineCode(claim.name), ": not known whether it can fail"))
-        if safe or lines:
+        if self.claims.failures:
             yield Heading("Failures", 3)
         if safe:
             yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
-        yield from list_lines(lines)
+        yield from list_lines(self._describe_failure(claim) for claim in self.claims.failures if claim.status != "safe")
 
-    def _describe_property(self, claim: PropertyClaim) -> str:
-        """Return whether a property holds, and for a refuted one the restaurant and the change."""
+    def _describe_failure(self, claim: StepFailure) -> tuple[str, ...]:
+        """Return a step that is not proved safe as parts of a line, with the restaurant for which it fails."""
+        if claim.witness is None or claim.kind is None:
+            return InlineCode(claim.name), ": not known whether it can fail"
+        restaurant = describe_witness(self.program, claim.witness)
+        return InlineCode(claim.name), f" fails ({claim.kind.replace('_', ' ')}) for a restaurant with {restaurant}"
+
+    def _describe_property(self, claim: Property) -> tuple[str, ...]:
+        """Return a property as parts of a line, with whether it holds; for a refuted one the restaurant and the change."""
         if claim.witness is None:
-            return ": proved" if claim.status == "proved" else ": not known"
+            return InlineCode(claim.text), ": proved" if claim.status == "proved" else ": not known"
         _, step, _, cause = claim.text.split(maxsplit=3)
         change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
             change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
         moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
-        return f": refuted. {moved} if a restaurant with {describe_witness(self.program, claim.witness)} {change}"
+        restaurant = describe_witness(self.program, claim.witness)
+        return InlineCode(claim.text), f": refuted. {moved} if a restaurant with {restaurant} {change}"
 
 
-def _format_end(end: EndClaim, words: str) -> str:
+def _format_bounds(bounds: Bounds) -> tuple[str, str, str]:
+    """Return a row of the table of numbers: the name of a step, and both ends of its range."""
+    return InlineCode(bounds.name), _format_end(bounds.low, "at least"), _format_end(bounds.high, "at most")
+
+
+def _format_end(end: End, words: str) -> str:
     """Return an end of a number's range as a cell: a bound that is reached, one that is only not exceeded, or no bound."""
     reached = "" if end.reached is None else f", {format_plain(end.reached)} is reached"
-    if end.status == "tight" and end.bound is not None:
-        return format_number(end.bound)
-    if end.status == "bound" and end.bound is not None:
-        return f"{words} {format_number(end.bound)}{reached}"
-    return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
+    if end.bound is None or end.status == "unknown":
+        return f"{'no bound found' if end.status == 'open' else 'not known'}{reached}"
+    bound = format_number(end.bound)
+    return bound if end.status == "tight" else f"{words} {bound}{reached}"
 
 
 @validate_arguments
@@ -179,12 +166,24 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
-    declared = map(read_property, loaded.program.properties)
-    claims = [*declared, *(parse_property(text, loaded.program) for text in properties)]
-    study = SeedStudy(loaded, parameters, Options(effort, quick, wide, any_parameters))
+    claims = [*map(read_property, loaded.program.properties)]
+    claims += (parse_property(text, loaded.program) for text in properties)
+    study = PropertyStudy([loaded], [parameters], Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:
-            study.count_kind(study.lowering.lower_condition(claim.kind))
-    known = study.prove()
-    prover = PropertyProver(study)
-    return Proofs(loaded.document.source.name, loaded.program, known, tuple(prover.decide(claim) for claim in claims))
+            study.count_kind(claim.kind)
+    if not quick:
+        study.prover.relate_aggregates()
+    proof = Proof(
+        seed=loaded.document.source.name,
+        bounds=study.bound_outputs(),  # the first, since the other claims use them
+        rules=list(study.list_rules()),
+        verdicts=list(study.list_verdicts()),
+        failures=list(study.list_failures()),
+        properties=[study.decide(claim) for claim in claims],
+        domain=study.domain,
+        effort=study.prover.units,
+        has_cells=study.prover.has_cells,
+        is_quick=quick,
+    )
+    return Proofs(loaded.program, proof)

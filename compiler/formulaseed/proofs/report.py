@@ -5,18 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from fractions import Fraction
-from typing import Any
 
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
 from formulaseed.language.typed import SymbolKind
 from formulaseed.pages.blocks import Block, Heading, InlineCode, Items, ListItem, Paragraph, join_names, sentence
 from formulaseed.pages.values import format_plain
-from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, claim_json
-from formulaseed.proofs.nodes import Constant, Interval
-from formulaseed.proofs.runner import Witness
-from formulaseed.proofs.world import Domain, format_number
+from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation, Witness
+from formulaseed.proofs.world import Domain
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
@@ -53,8 +49,12 @@ def _count_kinds(program: nodes.Program, witness: Witness) -> Counter[str]:
     return kinds
 
 
-def describe_scope(domain: Domain) -> Iterator[Block]:
-    """Yield the scope of the proofs, with the values of each field that is not known by its type alone."""
+def describe_scope(domain: Domain, *, has_cells: bool) -> Iterator[Block]:
+    """Yield a note if reviews have too many kinds, and the scope of the proofs, with the values of each number."""
+    if not has_cells:
+        yield sentence(
+            "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
+        )
     parts: list[str] = []
     for name, words in list_ranges(domain).items():
         parts += [InlineCode(name), f": {words}; "]
@@ -65,16 +65,7 @@ def describe_scope(domain: Domain) -> Iterator[Block]:
 
 def list_ranges(domain: Domain) -> dict[str, str]:
     """Return the ranges of the fields that are numbers, in words, by name."""
-    fields = [field for field in domain.fields.values() if field.base.value in ("integer", "number")]
-    return {str(field.symbol): field.describe() for field in fields}
-
-
-def describe_cells(has_cells: bool) -> Iterator[Block]:
-    """Yield a note if the seed divides reviews into too many cells; nothing otherwise."""
-    if not has_cells:
-        yield sentence(
-            "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
-        )
+    return {str(field.symbol): field.describe() for field in domain.fields.values() if field.is_numeric}
 
 
 def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:
@@ -97,42 +88,25 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     for region in proof.regions or ():
         yield sentence(*_describe_region(region))
     moves = [_describe_move(move, programs[1]) for move in proof.moves if move.status != "impossible"]
-    impossible = [move.title for move in proof.moves if move.status == "impossible"]
+    impossible = [
+        f"{format_plain(move.old)} to {format_plain(move.new)}" for move in proof.moves if move.status == "impossible"
+    ]
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")
-    unsettled = (relation for relation in proof.relations if relation.name != proof.verdict)
-    yield from list_lines(
-        (InlineCode(relation.name), _describe_relation(relation, programs[1]))
-        for relation in unsettled
-        if relation.status in ("differs", "unknown")
-    )
-    yield from describe_cells(proof.has_cells)
-    yield from describe_scope(proof.domain)
+    outputs = (relation for relation in proof.relations if relation.name != proof.verdict)
+    unsettled = [relation for relation in outputs if relation.status in ("differs", "unknown")]
+    yield from list_lines(_describe_relation(relation, programs[1]) for relation in unsettled)
+    yield from describe_scope(proof.domain, has_cells=proof.has_cells)
 
 
 def _describe_region(region: Region) -> tuple[str, ...]:
     """Return a region as parts of a sentence, such as "Exactly the restaurants with 4 <= SCORE < 5 move"."""
-    condition = InlineCode(format_interval(region.name, region.interval))
+    condition = InlineCode(region.condition)
     if region.move is None:
         return ("Only restaurants with ", condition, " can move.")
-    old, new = (InlineCode(format_constant(value)) for value in region.move)
+    old, new = (InlineCode(format_plain(value)) for value in region.move)
     return ("Exactly the restaurants with ", condition, " move, from ", old, " to ", new, ".")
-
-
-def format_interval(name: str, interval: Interval) -> str:
-    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
-    low, high = interval.low, interval.high
-    if isinstance(low, Fraction) and low == high:
-        return f"{name} == {format_number(low)}"
-    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
-    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
-    return f"{start}{name}{end}"
-
-
-def format_constant(value: Constant) -> str:
-    """Return an exact value as people read it."""
-    return format_number(value) if isinstance(value, Fraction) else format_plain(value)
 
 
 def _describe_move(move: Move, program: nodes.Program) -> tuple[str, ...]:
@@ -144,33 +118,13 @@ def _describe_move(move: Move, program: nodes.Program) -> tuple[str, ...]:
     return (InlineCode(format_plain(move.old)), " to ", InlineCode(format_plain(move.new)), f": {move.status}{detail}")
 
 
-def _describe_relation(relation: StepRelation, program: nodes.Program) -> str:
-    """Return what is known of an output that is not proved equal."""
+def _describe_relation(relation: StepRelation, program: nodes.Program) -> tuple[str, ...]:
+    """Return an output that is not proved equal as parts of a line, with what is known of it."""
+    name = InlineCode(relation.name)
     order = f"; the new value is {relation.order}, as proved" if relation.order else ""
     if not relation.witness:
-        return f": not known whether it is equal for all restaurants{order}"
+        return name, f": not known whether it is equal for all restaurants{order}"
     sides = zip(relation.witness, (relation.old_name, relation.name), strict=True)
-    old, new = (format_plain(witness.outcome.values[name]) for witness, name in sides)
+    old, new = (format_plain(witness.steps[name]) for witness, name in sides)
     restaurant = describe_witness(program, relation.witness[1])
-    return f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"
-
-
-def difference_json(proof: SeedProof) -> dict[str, Any]:
-    """Return what is proved of two seeds as JSON values; docs/proving.md describes them."""
-    regions = [
-        {"condition": format_interval(region.name, region.interval), "move": region.move and list(region.move)}
-        for region in proof.regions or ()
-    ]
-    return {
-        "outputs": [claim_json(relation) for relation in proof.relations],
-        "verdict": proof.verdict,
-        "moves": [claim_json(move) for move in proof.moves],
-        "regions": regions if proof.regions is not None else None,
-        "domain": domain_json(proof.domain),
-        "effort": proof.units,
-    }
-
-
-def domain_json(domain: Domain) -> dict[str, str]:
-    """Return the values of each field in words, by its name."""
-    return {str(known.symbol): known.describe() for known in domain.fields.values()}
+    return name, f" differs: {old} becomes {new} for a restaurant with {restaurant}{order}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.errors import DataError, EvaluationError
 from formulaseed.ir.interpret import interpret
-from formulaseed.language.typed import Symbol, SymbolKind
+from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
+from formulaseed.proofs.claims import Failure, Witness
 from formulaseed.proofs.world import Domain
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.typed_rows import ParsedRows
@@ -19,43 +19,18 @@ Row = tuple[Value, ...]
 """The fields of a review, in the order of the domain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A restaurant: its reviews, and the fields of the restaurant and the parameters that may vary, in the domain's order."""
 
     rows: tuple[Row, ...]
     shared: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The value of every step for a candidate, or the step and kind of its failure; then `values` is empty."""
+class Outcome(NamedTuple):
+    """The value of every step for a candidate, or its failure; then `values` is empty."""
 
-    values: Mapping[str, Value]
-    failure: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Witness:
-    """A restaurant that both evaluators agree on: JSON rows, context and parameters, and the outcome."""
-
-    candidate: Candidate
-    rows: list[dict[str, Any]]
-    context: dict[str, Any]
-    parameters: dict[str, Any]
-    outcome: Outcome
-
-    def to_json(self, business_id: str) -> dict[str, Any]:
-        """Return the inputs as a line of rows, which `evaluate` takes, with the values of all steps, or the failure."""
-        failure = self.outcome.failure
-        return {
-            "business_id": business_id,
-            "context": self.context,
-            "rows": self.rows,
-            "parameters": self.parameters,
-            "steps": dict(self.outcome.values),
-            "error": None if failure is None else {"step": failure[0], "kind": failure[1]},
-        }
+    values: dict[str, Value]
+    failure: Failure | None = None
 
 
 class Runner:
@@ -72,14 +47,8 @@ class Runner:
 
     def run(self, candidate: Candidate) -> Outcome | None:
         """Evaluate a candidate with the module; None if the module does not accept its data."""
-        context, parameters = self._write_shared(candidate)
-        try:
-            parsed = ParsedRows([self._parse(row) for row in candidate.rows])
-            return Outcome(self._evaluator.trace(parsed, context, parameters))
-        except EvaluationError as error:
-            return Outcome({}, (error.step, error.kind))
-        except DataError:
-            return None
+        shared = self.write_shared(candidate)
+        return _evaluate(lambda: self._evaluator.trace(ParsedRows(map(self._parse, candidate.rows)), *shared))
 
     def _parse(self, row: Row) -> Any:
         """Return the module's tuple of a review. Raises `DataError`."""
@@ -98,41 +67,39 @@ class Runner:
                 written["meta"].pop(part, None)
         return written
 
-    def read_shared(self, candidate: Candidate) -> dict[Symbol, Value]:
-        """Return the fields of a restaurant that the seed uses, and the parameters that vary, by symbol."""
-        pairs = zip(self._shared_symbols, candidate.shared, strict=True)
-        return {symbol: value for symbol, value in pairs if symbol in self._own.fields}
-
-    def _write_shared(self, candidate: Candidate) -> tuple[dict[str, Any], dict[str, Any]]:
+    def write_shared(self, candidate: Candidate) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the context and the parameters of a candidate as JSON."""
         context: dict[str, Any] = {}
         parameters: dict[str, Any] = dict(self.parameters)
-        for symbol, value in self.read_shared(candidate).items():
-            section = parameters if symbol.kind is SymbolKind.PARAMETER else context
-            section[symbol.name] = value
+        for symbol, value in zip(self._shared_symbols, candidate.shared, strict=True):
+            if symbol in self._own.fields:
+                section = parameters if symbol.kind is SymbolKind.PARAMETER else context
+                section[symbol.name] = value
         return context, parameters
 
     def write_inputs(self, candidate: Candidate) -> tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]:
         """Return the rows, the context and the parameters of a candidate as JSON."""
         rows = [self._write_row(row, f"r{number}") for number, row in enumerate(candidate.rows, 1)]
-        return rows, *self._write_shared(candidate)
+        return rows, *self.write_shared(candidate)
 
-    def confirm(self, candidate: Candidate) -> Witness | None:
-        """Evaluate a candidate with the module and the reference evaluator; None unless both agree on every step."""
+    def confirm(self, candidate: Candidate, name: str) -> Witness | None:
+        """Evaluate a candidate with the module and the reference evaluator; None unless both agree on every step.
+
+        `name` says what the restaurant shows.
+        """
         rows, context, parameters = self.write_inputs(candidate)
-        outcomes: list[Outcome] = []
-        evaluations: tuple[Callable[[], Mapping[str, Value]], ...] = (
-            lambda: self._evaluator.trace(rows, context, parameters),
-            lambda: interpret(self.program, rows, context, parameters),
-        )
-        for evaluate in evaluations:
-            try:
-                outcomes.append(Outcome(evaluate()))
-            except EvaluationError as error:
-                outcomes.append(Outcome({}, (error.step, error.kind)))
-            except DataError:
-                return None
-        module, reference = outcomes
-        if repr(dict(module.values)) != repr(dict(reference.values)) or module.failure != reference.failure:
+        outcome = _evaluate(lambda: self._evaluator.trace(rows, context, parameters))
+        reference = _evaluate(lambda: interpret(self.program, rows, context, parameters))
+        if outcome is None or repr(outcome) != repr(reference):
             return None
-        return Witness(candidate, rows, context, parameters, module)
+        return Witness(name, context, rows, parameters, outcome.values, outcome.failure)
+
+
+def _evaluate(evaluate: Callable[[], dict[str, Value]]) -> Outcome | None:
+    """Return the outcome of an evaluation; None if the data are not accepted."""
+    try:
+        return Outcome(evaluate())
+    except EvaluationError as error:
+        return Outcome({}, Failure(error.step, error.kind))
+    except DataError:
+        return None

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from formulaseed.language.types import Value
 from formulaseed.proofs.cells import CellBuilder
-from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner, Witness
+from formulaseed.proofs.claims import Witness
+from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner
 from formulaseed.proofs.world import FieldDomain
 
 _Item = TypeVar("_Item")
@@ -27,8 +27,8 @@ _REPEATS = (1, 1, 2, 3, 10)
 Outcomes = tuple[Outcome, ...]
 """The outcome of a candidate by each seed."""
 Test = Callable[[Candidate], bool]
-Measure = Callable[[Candidate], float | None]
-"""Return how far a candidate is from a goal, 0 if it reaches the goal; None if a seed does not accept its data."""
+Score = Callable[[Candidate], float | None]
+"""Return how good a candidate is, 0 if it reaches a goal, else less; None if it does not count."""
 
 
 class Trials:
@@ -54,8 +54,8 @@ class Trials:
         """Yield the candidates of a first look: restaurants without reviews or with one, then random ones."""
         for _ in range(20):
             drawn = self._draw()
-            yield replace(drawn, rows=())
-            yield replace(drawn, rows=(self.draw_row(),))
+            yield drawn._replace(rows=())
+            yield drawn._replace(rows=(self.draw_row(),))
         for _ in range(SAMPLES):
             yield self._draw()
 
@@ -86,7 +86,7 @@ class Trials:
         if choice == 5:
             place = self._random.randrange(len(self._shared))
             value = self._change_value(self._shared_fields[place], candidate.shared[place], self._shared[place])
-            return replace(candidate, shared=_put(candidate.shared, place, value))
+            return candidate._replace(shared=_put(candidate.shared, place, value))
         if not rows or choice == 0:
             rows += [self.draw_row()] * self._random.choice(_REPEATS)
         elif choice == 1:
@@ -98,7 +98,7 @@ class Trials:
             place = self._random.randrange(len(self._rows))
             changed = _put(old, place, self._change_value(self._fields[place], old[place], self._rows[place]))
             rows = [changed if row == old else row for row in rows]
-        return replace(candidate, rows=tuple(rows))
+        return candidate._replace(rows=tuple(rows))
 
     def _change_value(self, known: FieldDomain, value: Value, values: Sequence[Value]) -> Value:
         """Return another value of a field, of a number often one next to it."""
@@ -106,7 +106,7 @@ class Trials:
             moved = value + self._random.choice((-1, 1, 2, -2) if known.per_unit == 1 else (-1, 1, 0.5, -0.25))
             if known.low <= moved <= known.high:
                 return moved
-        if isinstance(value, str) and known.is_text and known.symbol.name != "date":
+        if isinstance(value, str) and not known.values and known.symbol.name != "date":
             return f"{value}, {self._random.choice(values)}"
         return self._random.choice(values)
 
@@ -116,21 +116,15 @@ class Trials:
         """Return the first of the random candidates for which `holds` is true; None if there is none."""
         return next((candidate for candidate in self.candidates if holds(candidate)), None)
 
-    def climb_to(self, measure: Measure) -> Candidate | None:
-        """Return a candidate whose distance is 0; None if no path leads there."""
-
-        def score(candidate: Candidate) -> float | None:
-            """Return the distance with the opposite sign; None if a seed does not accept the data."""
-            distance = measure(candidate)
-            return None if distance is None else -distance
-
+    def climb_to(self, score: Score) -> Candidate | None:
+        """Return a candidate that reaches a goal; None if no path leads there."""
         best = self.climb(self.candidates, score, lambda value: value == 0)
-        return best if best is not None and score(best) == 0 else None
+        return best[1] if best is not None and best[0] == 0 else None
 
     def climb(
-        self, starts: Sequence[Candidate], score: Measure, is_enough: Callable[[float], bool], steps: int = _CLIMB_STEPS
-    ) -> Candidate | None:
-        """Return the candidate with the highest score on a path of random changes from each of the best starts.
+        self, starts: Sequence[Candidate], score: Score, is_enough: Callable[[float], bool], steps: int = _CLIMB_STEPS
+    ) -> tuple[float, Candidate] | None:
+        """Return the highest score on a path of random changes from each of the best starts, and its candidate.
 
         `score` returns None for candidates that do not count; the result is None if none does. A path ends when a score
         `is_enough`.
@@ -143,47 +137,53 @@ class Trials:
                 if best is None or current > best[0]:
                     best = (current, start)
                 if is_enough(current):
-                    return start
+                    return current, start
                 changed = self._mutate(start)
                 value = score(changed)
                 if value is not None and value >= current:
                     current, start = value, changed
-        return best[1] if best is not None else None
+        return best
 
-    def confirm(self, candidate: Candidate | None) -> tuple[Witness, ...]:
-        """Return the witness of a candidate by each seed; empty without one, or unless both evaluators agree on all."""
+    def confirm(self, candidate: Candidate | None, name: str) -> tuple[Witness, ...]:
+        """Return the witness of a candidate, called `name`, by each seed.
+
+        Empty without a candidate, or unless both evaluators agree on all.
+        """
         if candidate is None:
             return ()
-        witnesses = [witness for runner in self.runners if (witness := runner.confirm(candidate)) is not None]
+        witnesses = [witness for runner in self.runners if (witness := runner.confirm(candidate, name)) is not None]
         return tuple(witnesses) if len(witnesses) == len(self.runners) else ()
 
-    def shrink(self, candidate: Candidate | None, holds: Test) -> Candidate | None:
+    def shrink(self, start: Candidate | None, holds: Test) -> Candidate | None:
         """Return a candidate for which `holds` is still true, from which no single review can be removed.
 
         Fields that do not matter have the simplest value. None if `holds` is not true at the start, or there is no candidate.
         """
-        if candidate is None or not holds(candidate):
+        if start is None or not holds(start):
             return None
+        candidate = start
         size = max(1, len(candidate.rows) // 2)
         while size:
             place = 0
             while place < len(candidate.rows):
-                fewer = replace(candidate, rows=candidate.rows[:place] + candidate.rows[place + size :])
+                fewer = candidate._replace(rows=candidate.rows[:place] + candidate.rows[place + size :])
                 if holds(fewer):
                     candidate = fewer
                 else:
                     place += size
             size //= 2
+
+        def simplify(simpler: Candidate) -> Candidate:
+            """Return a simpler candidate if `holds` is true for it, else the one that is known."""
+            return simpler if holds(simpler) else candidate
+
         for place, values in enumerate(self._shared):
-            simpler = replace(candidate, shared=_put(candidate.shared, place, values[0]))
-            candidate = simpler if holds(simpler) else candidate
+            candidate = simplify(candidate._replace(shared=_put(candidate.shared, place, values[0])))
         for number in range(len(candidate.rows) if len(candidate.rows) <= _MAX_SIMPLIFIED else 0):
             for place, values in enumerate(self._rows):
                 row = _put(candidate.rows[number], place, values[0])
-                simpler = replace(candidate, rows=_put(candidate.rows, number, row))
-                candidate = simpler if holds(simpler) else candidate
-        in_order = replace(candidate, rows=tuple(sorted(candidate.rows, key=repr)))
-        return in_order if holds(in_order) else candidate
+                candidate = simplify(candidate._replace(rows=_put(candidate.rows, number, row)))
+        return simplify(candidate._replace(rows=tuple(sorted(candidate.rows, key=repr))))
 
 
 def _put(values: tuple[_Item, ...], place: int, value: _Item) -> tuple[_Item, ...]:

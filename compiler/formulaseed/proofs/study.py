@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.language.types import Value
+from formulaseed.proofs.cells import CellBuilder
+from formulaseed.proofs.claims import Witness
 from formulaseed.proofs.lowering import Lowering
 from formulaseed.proofs.nodes import Node
 from formulaseed.proofs.pool import Pool
-from formulaseed.proofs.prover import Goal, Prover
-from formulaseed.proofs.runner import Candidate, Runner, Witness
-from formulaseed.proofs.search import Measure, Test, Trials
+from formulaseed.proofs.prover import Prover
+from formulaseed.proofs.runner import Candidate, Runner
+from formulaseed.proofs.search import Score, Test, Trials
 from formulaseed.proofs.world import join_domains, read_domain
 
 Answer = Literal["possible", "impossible", "unknown"]
@@ -32,13 +33,14 @@ class Options(NamedTuple):
 class Study:
     """Seeds under study over the restaurants that all accept, each with its own parameters.
 
+    `program` and `lowering` are those of the last seed.
     Raises `DataError` if no restaurant fits all seeds.
     """
 
     def __init__(
         self, seeds: Sequence[FormulaSeed], parameters: Sequence[Mapping[str, Value] | None], options: Options
     ) -> None:
-        _, self.is_quick, is_wide, any_parameters = options
+        effort, is_quick, is_wide, any_parameters = options
         settings = [{} if any_parameters else values or {} for values in parameters]
         domains = [
             read_domain(seed.program, values, is_wide=is_wide, any_parameters=any_parameters)
@@ -49,32 +51,30 @@ class Study:
         self.lowerings: list[Lowering] = []
         runners: list[Runner] = []
         for seed, own, values in zip(seeds, domains, settings, strict=True):
-            self.lowerings.append(Lowering(self.pool, seed.program, replace(self.domain, parameters=own.parameters)))
+            self.lowerings.append(Lowering(self.pool, seed.program, self.domain._replace(parameters=own.parameters)))
             self.lowerings[-1].lower_all()
             runners.append(Runner(seed, self.domain, own, values))
-        self.prover = Prover(self.pool, options.effort)
-        self.trials = Trials(self.prover.create_builder(), runners)
+        self.program = seeds[-1].program
+        self.lowering = self.lowerings[-1]
+        self.prover = Prover(self.pool, effort, is_quick=is_quick)
+        self.trials = Trials(CellBuilder(self.pool), runners)
 
-    def is_impossible(self, goal: Goal, roots: Sequence[Node], **options: Any) -> bool:
-        """Return True if it is proved that a goal holds for no restaurant, as `Prover.is_impossible` does."""
-        return not self.is_quick and self.prover.is_impossible(goal, roots, **options)
-
-    def show(self, start: Candidate | None, holds: Test) -> tuple[Witness, ...]:
+    def show(self, start: Candidate | None, holds: Test, name: str) -> tuple[Witness, ...]:
         """Return the smallest part of a candidate for which `holds` is true, by each seed; empty if it is not confirmed."""
-        return self.trials.confirm(self.trials.shrink(start, holds))
+        return self.trials.confirm(self.trials.shrink(start, holds), name)
 
-    def settle(self, measure: Measure, goal: Goal, roots: Sequence[Node]) -> tuple[Answer, tuple[Witness, ...]]:
-        """Return whether some restaurant has the distance 0, with a witness, by sampling, climbing and the solver.
+    def settle(self, score: Score, condition: Node, name: str) -> tuple[Answer, tuple[Witness, ...]]:
+        """Return whether some restaurant has the score 0, with a witness, by sampling, climbing and the solver.
 
-        `goal` is the same condition in formulas, and `roots` are the nodes that it reads.
+        `condition` holds for the same restaurants. `name` says what the witness shows.
         """
 
         def holds(candidate: Candidate) -> bool:
             """Return True if a candidate reaches the goal."""
-            return measure(candidate) == 0
+            return score(candidate) == 0
 
-        start = self.trials.find(holds) or self.trials.climb_to(measure)
-        if start is None and self.is_impossible(goal, roots):
+        start = self.trials.find(holds) or self.trials.climb_to(score)
+        if start is None and self.prover.is_false(condition):
             return "impossible", ()
-        witnesses = self.show(start, holds)
+        witnesses = self.show(start, holds, name)
         return "possible" if witnesses else "unknown", witnesses

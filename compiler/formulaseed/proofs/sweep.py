@@ -7,25 +7,28 @@ replaced by the old node, so that later steps are compared over equal steps agai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise, product
 
 from formulaseed.documents import FormulaSeed
 from formulaseed.explanation.verdict import list_verdicts
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.cell_formulas import Formula
-from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, Status, StepRelation
+from formulaseed.pages.values import format_plain
+from formulaseed.proofs.claims import FAILED, Move, Region, SeedProof, StepRelation
 from formulaseed.proofs.distance import measure_rule
-from formulaseed.proofs.encoding import Encoder
+from formulaseed.proofs.intervals import hull
 from formulaseed.proofs.lowering import Lowering, may_fail
-from formulaseed.proofs.nodes import ANY, Interval, Node, Segment, to_constant, walk
-from formulaseed.proofs.prover import at_most
+from formulaseed.proofs.nodes import ANY, Interval, Node, Segment, walk
 from formulaseed.proofs.runner import Candidate
 from formulaseed.proofs.study import Options, Study
+from formulaseed.proofs.world import format_interval
 
 _TOLERANCE = 1e-9
+Change = tuple[Value, Value] | tuple[()] | None
+"""The old and the new verdict; empty if they are the same, None if other steps decide, too."""
 
 
 class Comparison(Study):
@@ -33,35 +36,44 @@ class Comparison(Study):
 
     def __init__(
         self,
-        seeds: tuple[FormulaSeed, FormulaSeed],
+        seeds: Sequence[FormulaSeed],
         old_names: Mapping[str, str],
-        parameters: tuple[Mapping[str, Value] | None, Mapping[str, Value] | None],
+        parameters: Sequence[Mapping[str, Value] | None],
     ) -> None:
         super().__init__(seeds, parameters, Options())
         self.old_names = old_names
-        self.old, first = self.lowerings  # both are lowered, so that the cells know the aggregates of both seeds
-        self.new = Lowering(self.pool, first.program, first.domain)
+        self.old = self.lowerings[0]
+        # the new seed is lowered twice, so that the cells know the aggregates of both seeds from the start
+        self.new = Lowering(self.pool, self.program, self.lowering.domain)
         self._replaced: list[Node] = []
 
     def prove(self, verdict: str | None, outputs: Sequence[str]) -> SeedProof:
         """Compare all common steps, and the verdict, by their names in the new seed; the result has those in `outputs`."""
         self.prover.relate_aggregates()
         relations: dict[str, StepRelation] = {}
-        for step in self.new.program.steps:
+        for step in self.program.steps:
             self.new.lower_step(step)
             if step.name in self.old_names and not isinstance(step.operation, nodes.Filter):
                 relations[step.name] = self._relate(step)
         moves: list[Move] = []
-        regions: tuple[Region, ...] | None = None
+        regions: list[Region] | None = None
         if verdict is not None and relations[verdict].status not in ("same", "equal"):
             regions = self._find_regions(verdict)
             moves = list(self._list_moves(verdict, regions))
             possible = next((move.witness for move in moves if move.status == "possible"), None)
             if possible is not None:
-                relations[verdict] = relations[verdict]._replace(status="differs", witness=possible)
+                named = tuple(replace(witness, business_id=verdict) for witness in possible)
+                relations[verdict] = replace(relations[verdict], status="differs", witness=named)
         moves += self._compare_failures()
-        listed = tuple(relations[name] for name in outputs)
-        return SeedProof(listed, verdict, tuple(moves), regions, self.domain, self.prover.units, self.prover.has_cells)
+        return SeedProof(
+            relations=[relations[name] for name in outputs],
+            verdict=verdict,
+            moves=moves,
+            regions=regions,
+            domain=self.domain,
+            effort=self.prover.units,
+            has_cells=self.prover.has_cells,
+        )
 
     # --- steps
 
@@ -78,13 +90,13 @@ class Comparison(Study):
 
         start = self.trials.find(differs)
         is_typed_alike = old.base is new.base or (old.is_numeric and new.is_numeric)
-        if start is None and is_typed_alike and self.is_impossible(lambda e: _differ(e, old, new), [old, new]):
+        if start is None and is_typed_alike and self.prover.is_false(self.pool.negate(self.pool.equate(old, new))):
             self._replaced.append(new)
             self.new.set_step(step.name, old)
             return StepRelation(step.name, old_name, "equal")
-        witness = self.show(start, differs)
-        status: Status = "differs" if witness else "unknown"
-        return StepRelation(step.name, old_name, status, self._order(old, new, old_name, step.name), witness)
+        witness = self.show(start, differs, step.name)
+        order = self._order(old, new, old_name, step.name)
+        return StepRelation(step.name, old_name, "differs" if witness else "unknown", order, witness)
 
     def _compare(self, candidate: Candidate, old_name: str, new_name: str) -> int | None:
         """Return 0 if two steps have equal values up to rounding, 1 if the new number is larger, else -1; None if one fails."""
@@ -104,31 +116,24 @@ class Comparison(Study):
             return None
         signs = {self._compare(candidate, old_name, new_name) for candidate in self.trials.candidates}
         for sign, low, high, words in ((-1, old, new, "never lower"), (1, new, old, "never higher")):
-            if sign not in signs and self._is_ordered(low, high):
-                self.prover.lemmas.append(((low, high), at_most(low, high)))
+            if sign not in signs and self.prover.prove_order(low, high):
                 return words
         return None
 
-    def _is_ordered(self, low: Node, high: Node) -> bool:
-        """Return True if it is proved that a number is at most another one."""
-        return self.is_impossible(lambda e: e.z3.Not(at_most(low, high)(e)), [low, high], worlds=("relaxed",))
-
     # --- verdicts
 
-    def _list_moves(self, verdict: str, regions: tuple[Region, ...] | None) -> Iterator[Move]:
+    def _list_moves(self, verdict: str, regions: list[Region] | None) -> Iterator[Move]:
         """Yield for each pair of two verdicts whether a restaurant can move from one to the other."""
         old_name = self.old_names[verdict]
-        known = None
-        if regions is not None and all(region.move is not None for region in regions):
-            known = {region.move for region in regions}
-        for before in self._list_values(0, old_name):
-            for after in self._list_values(1, verdict):
-                if before == after and type(before) is type(after):
-                    continue
-                if known is not None and (before, after) not in known:
-                    yield Move(before, after, "impossible")
-                else:
-                    yield self._decide_move(old_name, verdict, before, after)
+        changes = {region.move for region in regions or ()}
+        is_exact = regions is not None and None not in changes
+        for before, after in product(self._list_values(0, old_name), self._list_values(1, verdict)):
+            if before == after and type(before) is type(after):
+                continue
+            if is_exact and (before, after) not in changes:
+                yield Move(before, after, "impossible")
+            else:
+                yield self._decide_move(old_name, verdict, before, after)
 
     def _list_values(self, place: int, name: str) -> tuple[Value, ...]:
         """Return the possible values of a verdict in one of the seeds."""
@@ -140,29 +145,26 @@ class Comparison(Study):
         """Return whether a move is possible, with a witness, or impossible, or unknown."""
         old, new = self.old.steps[old_name], self.new.steps[new_name]
 
-        def measure(candidate: Candidate) -> float | None:
-            """Return the distance of a restaurant from both verdicts."""
+        def score(candidate: Candidate) -> float | None:
+            """Return the distance of a restaurant from both verdicts, with the opposite sign."""
             outcomes = self.trials.run(candidate)
             if outcomes is None:
                 return None
             sides = zip(self.trials.runners, (old_name, new_name), (before, after), outcomes, strict=True)
-            return sum(
+            return -sum(
                 measure_rule(runner, name, None, value, candidate, outcome) for runner, name, value, outcome in sides
             )
 
-        def goal(encoder: Encoder) -> Formula:
-            """Return the condition that the seeds have these verdicts."""
-            return encoder.all_of([_has_value(encoder, old, before), _has_value(encoder, new, after)])
-
-        answer, witness = self.settle(measure, goal, [old, new])
+        tests = (self.pool.equate(node, self.pool.literal(value)) for node, value in ((old, before), (new, after)))
+        title = f"{format_plain(before)} to {format_plain(after)}"
+        answer, witness = self.settle(score, self.pool.conjoin(*tests), title)
         return Move(before, after, answer, witness)
 
     def _compare_failures(self) -> Iterator[Move]:
         """Yield whether one seed fails for a restaurant that the other evaluates; nothing if their steps fail alike."""
-        sides = (self.old, self.new)
-        own = [{node for node in side.steps.values() if may_fail(self.pool, node)} for side in sides]
         # a step may be equal to the old one where both have a value, and fail where the old one does not
-        own[1] |= {node for node in self._replaced if may_fail(self.pool, node)}
+        sides = (self.old.steps.values(), (*self.new.steps.values(), *self._replaced))
+        own = [{node for node in side if may_fail(self.pool, node)} for side in sides]
         for place, (before, after) in enumerate(((FAILED, "evaluated"), ("evaluated", FAILED))):
             roots = sorted(own[place] - own[1 - place], key=lambda node: node.number)
             if not roots:
@@ -173,19 +175,15 @@ class Comparison(Study):
                 outcomes = self.trials.run(candidate) or ()
                 return [outcome.failure is not None for outcome in outcomes] == [place == 0, place == 1]
 
-            witness = self.show(self.trials.find(fails_once), fails_once)
+            witness = self.show(self.trials.find(fails_once), fails_once, f"{before} to {after}")
             if witness:
                 yield Move(before, after, "possible", witness)
-            elif not all(self._is_safe(node) for node in roots):
+            elif not all(map(self.prover.is_safe, roots)):
                 yield Move(before, after, "unknown")
-
-    def _is_safe(self, node: Node) -> bool:
-        """Return True if it is proved that a step cannot fail."""
-        return self.is_impossible(lambda encoder: encoder.fails(node), [node], failing=node)
 
     # --- regions
 
-    def _find_regions(self, verdict: str) -> tuple[Region, ...] | None:
+    def _find_regions(self, verdict: str) -> list[Region] | None:
         """Return the values of a number for which the verdicts differ, if both verdicts are rules over equal steps; else None."""
         old, new = self.old.steps[self.old_names[verdict]], self.new.steps[verdict]
         parts = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
@@ -195,19 +193,15 @@ class Comparison(Study):
             return None
         for driver in used:
             if driver.is_numeric and not driver.nullable:
-                segments = list(self._cut(driver, names[driver], old, new))
-                if None in segments:
-                    return tuple(_merge(segments))
+                changes = list(self._cut(driver, names[driver], old, new))
+                if any(change == () for _, change in changes):
+                    return list(_describe_changes(names[driver], changes))
         return None
 
-    def _cut(self, driver: Node, name: str, old: Node, new: Node) -> Iterator[Region | None]:
-        """Yield for each part of the range of a number None if both verdicts are the same there, else the region."""
-        comparisons = [
-            part
-            for node in (old, new)
-            for part in walk(node, self.pool.anchors)
-            if part.op in ("lt", "le", "eq") and driver in part.args
-        ]
+    def _cut(self, driver: Node, name: str, old: Node, new: Node) -> Iterator[tuple[Interval, Change]]:
+        """Yield the parts of the range of a number, from the lowest to the highest, with the change of the verdict there."""
+        parts = (*walk(old, self.pool.anchors), *walk(new, self.pool.anchors))
+        comparisons = [part for part in parts if part.op in ("lt", "le", "eq") and driver in part.args]
         limits = {arg.value for part in comparisons for arg in part.args if arg.is_constant}
         known = self.pool.bounds.bound(driver)
         symbol = Symbol(SymbolKind.STEP, name)
@@ -218,36 +212,16 @@ class Comparison(Study):
                 continue
             value = self.pool.segment(Segment(symbol, interval), driver.base)
             results = [self.pool.substitute(node, {driver: value}, {}) for node in (old, new)]
+            change: Change = None
             if results[0] is results[1]:
-                yield None
-            else:
-                is_known = all(node.is_constant for node in results)
-                yield Region(name, interval, (results[0].value, results[1].value) if is_known else None)
+                change = ()
+            elif all(node.is_constant for node in results):
+                change = (results[0].value, results[1].value)
+            yield interval, change
 
 
-def _merge(parts: Sequence[Region | None]) -> Iterator[Region]:
-    """Yield the regions, neighbours with the same move as one; None between two means that verdicts are the same there."""
-    current: Region | None = None
-    for part in (*parts, None):
-        if current is not None and part is not None and current.move == part.move:
-            _, high, _, is_high_open = part.interval
-            current = current._replace(interval=current.interval._replace(high=high, is_high_open=is_high_open))
-            continue
-        if current is not None:
-            yield current
-        current = part
-
-
-def _differ(encoder: Encoder, old: Node, new: Node) -> Formula:
-    """Return the condition that two values are not equal: one is null, or both are not and differ."""
-    nulls = [encoder.null(node) for node in (old, new)]
-    is_other = encoder.all_of([*map(encoder.z3.Not, nulls), encoder.term(old) != encoder.term(new)])
-    return encoder.any_of([nulls[0] != nulls[1], is_other])
-
-
-def _has_value(encoder: Encoder, node: Node, value: Value) -> Formula:
-    """Return the condition that a node has a value."""
-    if value is None:
-        return encoder.null(node)
-    constant = encoder.constant(to_constant(value))
-    return encoder.all_of([encoder.z3.Not(encoder.null(node)), encoder.term(node) == constant])
+def _describe_changes(name: str, parts: Iterable[tuple[Interval, Change]]) -> Iterator[Region]:
+    """Yield the regions of the number `name` in which the verdict changes, neighbours with the same change as one."""
+    for change, neighbours in groupby(parts, key=lambda part: part[1]):
+        if change != ():
+            yield Region(format_interval(name, hull(interval for interval, _ in neighbours)), change or None)

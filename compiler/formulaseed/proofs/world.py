@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from formulaseed import limits
 from formulaseed.errors import DataError
 from formulaseed.ir import nodes
 from formulaseed.language.typed import Symbol, SymbolKind, symbols_in
 from formulaseed.language.types import Base, Value
-from formulaseed.proofs.nodes import Constant, to_constant, to_fraction
-from formulaseed.seed.standard_fields import CONTEXT, META
+from formulaseed.proofs.nodes import Constant, Interval, to_constant, to_fraction
+from formulaseed.seed.standard_fields import FIELDS_BY_NAMESPACE
 
 _HALVES = 2
 _Field = nodes.ExtractionField | nodes.InputField | nodes.Parameter
-_COUNT = (0, limits.INTEGER_MAX)
-_YELP_RANGES: dict[str, tuple[int, int]] = {
-    "meta.stars": (1, 5), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030),
-    "meta.month": (1, 12), "context.stars": (1, 5), "context.review_count": _COUNT, "context.is_open": (0, 1),
-    "context.latitude": (-90, 90), "context.longitude": (-180, 180),
+_COUNT = (0, limits.INTEGER_MAX, 1)
+_YELP_RANGES: dict[str, tuple[int, int, int | None]] = {
+    "meta.stars": (1, 5, 1), "meta.useful": _COUNT, "meta.funny": _COUNT, "meta.cool": _COUNT, "meta.year": (2004, 2030, 1),
+    "meta.month": (1, 12, 1), "context.stars": (1, 5, _HALVES), "context.review_count": _COUNT, "context.is_open": (0, 1, 1),
+    "context.latitude": (-90, 90, None), "context.longitude": (-180, 180, None),
 }  # fmt: skip
-_STEPS: dict[str, int] = {"meta.stars": 1, "context.stars": _HALVES}
-"""How many values of these numbers, which Yelp rounds, are in a range of 1."""
+"""The lowest and the highest number, and how many numbers are in a range of 1; None for any number."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDomain:
+class FieldDomain(NamedTuple):
     """The values of one field: those of an enum or boolean, or the numbers from `low` to `high`, or any string.
 
-    `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, 2 for halves; None for any number. `symbol` may also
-    be a parameter.
+    `per_unit` is how many numbers are in a range of 1: 1 for whole numbers, whose `base` is INTEGER, 2 for halves; None for any
+    number. `symbol` may also be a parameter.
     """
 
     symbol: Symbol
@@ -46,16 +44,6 @@ class FieldDomain:
     def is_numeric(self) -> bool:
         """True for whole and other numbers."""
         return self.base in (Base.INTEGER, Base.NUMBER)
-
-    @property
-    def is_text(self) -> bool:
-        """True if any string is a value."""
-        return self.base is Base.STRING and not self.values
-
-    @property
-    def exact_base(self) -> Base:
-        """The base of the values as nodes have it: INTEGER if all are whole numbers."""
-        return Base.INTEGER if self.per_unit == 1 else self.base
 
     def to_json(self, value: Constant) -> Value:
         """Return a value of the field as JSON has it: a whole number as an integer, unless a float must hold it."""
@@ -86,8 +74,7 @@ class FieldDomain:
         return f"{kind} of {high} or less" if high else f"any {kind[:-1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(NamedTuple):
     """The values of every field that a proof reads. A parameter that is not in `fields` has its value of `parameters`."""
 
     fields: dict[Symbol, FieldDomain]
@@ -116,25 +103,18 @@ def read_domain(
     """
     reviews = [claim.review for claim in program.properties if claim.review is not None]
     used = program.used().union(*map(symbols_in, reviews))
-    declared: dict[Symbol, _Field] = {
-        Symbol(kind, field.name): field
-        for kind, section in (
-            (SymbolKind.EXTRACTION, program.fields),
-            (SymbolKind.META, program.meta),
-            (SymbolKind.CONTEXT, program.context),
-            (SymbolKind.PARAMETER, program.parameters if any_parameters else ()),
-        )
-        for field in section
-    }
-    standard = {} if is_wide else {SymbolKind.META: META, SymbolKind.CONTEXT: CONTEXT}
+    sections: dict[SymbolKind, Sequence[_Field]] = {
+        SymbolKind.EXTRACTION: program.fields, SymbolKind.META: program.meta, SymbolKind.CONTEXT: program.context,
+        SymbolKind.PARAMETER: program.parameters if any_parameters else (),
+    }  # fmt: skip
+    standard = {} if is_wide else FIELDS_BY_NAMESPACE
+    declared = ((Symbol(kind, field.name), field) for kind, section in sections.items() for field in section)
     fields = {
-        symbol: _read_field(symbol, field, is_yelp=standard.get(symbol.kind, {}).get(symbol.name) == field.ty)
-        for symbol, field in declared.items()
+        symbol: _read_field(symbol, field, is_yelp=standard.get(symbol.kind.value, {}).get(symbol.name) == field.ty)
+        for symbol, field in declared
         if symbol in used
     }
-    values = {
-        known.name: to_constant((parameters or {}).get(known.name, known.default)) for known in program.parameters
-    }
+    values = {p.name: to_constant((parameters or {}).get(p.name, p.default)) for p in program.parameters}
     return Domain(fields, values)
 
 
@@ -151,16 +131,16 @@ def join_domains(old: Domain, new: Domain) -> Domain:
 
 def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
     """Return the values that are in both domains of a field. Raises `DataError` if there are none."""
-    is_number = {field.base in (Base.INTEGER, Base.NUMBER) for field in (old, new)}
+    is_typed_alike = old.base is new.base or (old.is_numeric and new.is_numeric)
     values = tuple(value for value in old.values or new.values if not new.values or value in new.values)
     low, high = max(old.low, new.low), min(old.high, new.high)
     is_empty = low > high or (not values and bool(old.values or new.values))
-    if len(is_number) > 1 or (True not in is_number and old.base is not new.base) or is_empty:
+    if is_empty or not is_typed_alike:
         raise DataError(
             f"`{old.symbol}` has no value that both seeds accept; proofs compare seeds over the same restaurants"
         )
     whole = old if old.per_unit is not None else new
-    return replace(whole, values=values, low=low, high=high, nullable=old.nullable and new.nullable)
+    return whole._replace(values=values, low=low, high=high, nullable=old.nullable and new.nullable)
 
 
 def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
@@ -173,14 +153,25 @@ def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
     low, high = -widest, widest
     per_unit = 1 if ty.base is Base.INTEGER else None
     if is_yelp and str(symbol) in _YELP_RANGES:
-        low, high = map(Fraction, _YELP_RANGES[str(symbol)])
-        per_unit = _STEPS.get(str(symbol), per_unit)
+        *ends, per_unit = _YELP_RANGES[str(symbol)]
+        low, high = map(Fraction, ends)
     if not isinstance(field, nodes.InputField):
         low = low if field.minimum is None else max(low, to_fraction(field.minimum))
         high = high if field.maximum is None else min(high, to_fraction(field.maximum))
-    return FieldDomain(symbol, ty.base, (), low, high, per_unit, ty.nullable)
+    base = Base.INTEGER if per_unit == 1 else ty.base
+    return FieldDomain(symbol, base, (), low, high, per_unit, ty.nullable)
 
 
 def format_number(value: Fraction) -> str:
     """Return a number as people write it, with at most six digits if it is not whole."""
     return str(int(value)) if value == int(value) and abs(value) < 10**15 else f"{float(value):.6g}"
+
+
+def format_interval(name: str, interval: Interval) -> str:
+    """Return the condition that a number is in an interval, such as `4 <= SCORE < 5`."""
+    low, high = interval.low, interval.high
+    if isinstance(low, Fraction) and low == high:
+        return f"{name} == {format_number(low)}"
+    start = f"{format_number(low)} {'<' if interval.is_low_open else '<='} " if isinstance(low, Fraction) else ""
+    end = f" {'<' if interval.is_high_open else '<='} {format_number(high)}" if isinstance(high, Fraction) else ""
+    return f"{start}{name}{end}"

@@ -187,7 +187,7 @@ def _check_proofs(file: SeedFile, test: SeedTest) -> None:
     seed = file.load()
     assert isinstance(seed, FormulaSeed)  # the test is collected for seeds only
     proofs = prove(seed)
-    is_refuted = any(claim.status == "refuted" for claim in proofs.properties)
+    is_refuted = any(claim.status == "refuted" for claim in proofs.claims.properties)
     if is_refuted or any(claim.status == "unreachable" for claim in proofs.claims.rules):
         raise Failed(proofs.text)
 

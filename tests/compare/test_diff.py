@@ -245,6 +245,12 @@ def test_two_settings_of_one_seed() -> None:
     assert difference.json["new"]["parameters"] == {"LEAST": 3}
 
 
+@pytest.mark.parametrize("options", [{}, {"prove": True}], ids=["seeds", "proof"])
+def test_a_wrong_parameter_is_refused_without_rows(options: dict[str, Any]) -> None:
+    with pytest.raises(library.DataError, match="LEST"):
+        diff(tiny_seed(), tiny_seed(), parameters_new={"LEST": 3}, **options)
+
+
 def test_a_restaurant_that_fails_is_counted() -> None:
     """It is in the matrix as None, it is named, and to fail on one side only is a change."""
     new = tiny_seed()

@@ -152,6 +152,23 @@ def test_a_kind_of_review_that_fails_may_be_absent() -> None:
     assert_admitted(prover, lowering, Restaurant([row], {}, {}), "relaxed")
 
 
+def test_equal_values_of_a_choice_that_may_fail() -> None:
+    """A lookup of a key that may be null is false for each other key, if its values and its default are."""
+    step = {
+        "name": "A",
+        "op": "lookup",
+        "source": "context.city",
+        "table": {"x": False},
+        "match": "exact",
+        "default": False,
+    }
+    context = [{"name": "city", "type": "enum", "values": ["x", "y"], "nullable": True}]
+    seed = load_seed(tiny_seed(context=context, compute=[step], output=["A"], parameters={}))
+    prover, lowering = prepare(seed, is_wide=False)
+    for city in ("x", "y", None):
+        assert_admitted(prover, lowering, Restaurant([], {"city": city}, {}), "relaxed")
+
+
 def test_bounds_say_nothing_about_null() -> None:
     """A number that is null if it is not below 2 is bounded by 2 only where it is not null."""
     steps = [{"name": "LOW", "op": "expr", "expr": "context.stars if context.stars < 2 else None"}]

@@ -235,7 +235,7 @@ def compare_seeds(
     pairing = pair_programs(old.program, new.program, changes.new_names, output)
     expectations = read_expectations(expected, old.program)
     outcomes = None
-    if lines is not None:
+    if lines is not None or any(parameters):
         settings = (
             Setting("old", compile_evaluator(old), parameters[0]),
             Setting("new", compile_evaluator(new), parameters[1]),
@@ -243,7 +243,9 @@ def compare_seeds(
         for setting in settings:
             # raises for a wrong parameter, once, not for each restaurant
             setting.evaluator.provenance(setting.parameters)
-        outcomes = OutcomeComparison(*settings, pairing, failures, duplicates, expectations).compare(lines, new_lines)
+        if lines is not None:
+            compared = OutcomeComparison(*settings, pairing, failures, duplicates, expectations)
+            outcomes = compared.compare(lines, new_lines)
     proof = None
     if prove:
         from formulaseed.proofs.sweep import Comparison

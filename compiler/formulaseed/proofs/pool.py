@@ -374,7 +374,7 @@ class Pool:
         arms, otherwise = self._list_arms(args)
         if not arms:
             return otherwise
-        if len(arms) == 2 and arms[1].is_truth and otherwise.is_truth:
+        if len(arms) == 2 and arms[1].is_truth and otherwise.is_truth and arms[1] is not otherwise:
             return arms[0] if arms[1].value else self.negate(arms[0])
         values = [*arms[1::2], otherwise]
         bases = {value.base for value in values if value.op != "fail"} - {Base.NULL}

@@ -9,6 +9,7 @@ from typing import Any
 
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.documents import FormulaSeed, SeedLike, load_seed
+from formulaseed.explanation.conditions import join_words
 from formulaseed.explanation.verdict import choose_verdict
 from formulaseed.ir import nodes
 from formulaseed.ir.labels import label_of
@@ -55,7 +56,7 @@ class Proofs(RenderedDocument):
         step = choose_verdict(self.program)
         if step is not None and self.claims.verdicts:
             label = label_of(step)
-            yield Heading(f"Values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
+            yield Heading(f"All values of {step.name}" + (f", the {label}" if label != step.name.lower() else ""), 3)
             verdicts = self.claims.verdicts
             yield from list_lines(self._describe_reach(format_plain(claim.value), claim) for claim in verdicts)
         yield from self._list_rules()
@@ -64,8 +65,8 @@ class Proofs(RenderedDocument):
             yield Heading("Numbers", 3)
             yield Table(("output", "lowest", "highest"), [*map(_format_bounds, self.claims.bounds)])
             yield sentence(
-                "A plain number is the proved end of the range, and some restaurant has it. “No bound found” is no proof that "
-                "there is none."
+                "A plain number, here with at most four decimals, is the proved end of the range, and some restaurant has it. "
+                "“No bound found” is no proof that there is none."
             )
         if self.claims.properties:
             yield Heading("Properties", 3)
@@ -89,7 +90,7 @@ class Proofs(RenderedDocument):
         if total:
             missed = [claim for claim in self.claims.rules if claim.status != "reached"]
             yield Heading("Rules", 3)
-            names = ", ".join(dict.fromkeys(claim.name for claim in self.claims.rules))
+            names = join_words([*dict.fromkeys(claim.name for claim in self.claims.rules)], "and")
             words = f"{total - len(missed)} of the {total} rules of {names} decide for some restaurant. The others:"
             yield sentence(words if missed else f"Each of the {total} rules of {names} decides for some restaurant.")
             yield from list_lines(self._describe_reach(self._format_rule(claim), claim) for claim in missed)
@@ -107,7 +108,9 @@ class Proofs(RenderedDocument):
         if self.claims.failures:
             yield Heading("Failures", 3)
         if safe:
-            yield sentence("Steps with a division or the like that are proved never to fail: ", *join_names(safe), ".")
+            quantity = "All" if len(safe) == len(self.claims.failures) else "These"
+            words = f"{quantity} steps with an operation that may have no value, such as a division, are proved never to fail: "
+            yield sentence(words, *join_names(safe), ".")
         yield from list_lines(self._describe_failure(claim) for claim in self.claims.failures if claim.status != "safe")
 
     def _describe_failure(self, claim: StepFailure) -> tuple[str, ...]:
@@ -124,7 +127,9 @@ class Proofs(RenderedDocument):
         _, step, _, cause = claim.text.split(maxsplit=3)
         change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
-            change = f"gets one more review; it then has {describe_witness(self.program, claim.added)}"
+            change = (
+                f"gets one more review, which meets {cause}; it then has {describe_witness(self.program, claim.added)}"
+            )
         moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
         restaurant = describe_witness(self.program, claim.witness)
         return InlineCode(claim.text), f": refuted. {moved} if a restaurant with {restaurant} {change}"

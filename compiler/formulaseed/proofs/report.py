@@ -17,7 +17,7 @@ from formulaseed.proofs.world import Domain
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
 _SCOPE = (
-    "Restaurants above are examples that were evaluated; fields that do not matter to one have simple values. "
+    "Restaurants above are examples that were evaluated; a field has a simple value in them if its value does not matter. "
     "What is proved holds up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
 )
 

@@ -31,16 +31,18 @@ def measure_rule(
     is_decided = place is None or len(places) == 1
     if is_decided and outcome.values[name] == value:
         return 0.0
-    context, parameters = runner.write_shared(candidate)
-    defaults = {known.name: known.default for known in runner.program.parameters}
-    sections = {
-        SymbolKind.CONTEXT: context, SymbolKind.PARAMETER: defaults | parameters, SymbolKind.STEP: outcome.values
-    }  # fmt: skip
-    shared = {Symbol(kind, name): value for kind, section in sections.items() for name, value in section.items()}
-    evaluation = Evaluation(shared, [])
-    distances = [_measure_path(rules, number, evaluation) for number in (places if place is None else [place])]
-    nearest = min(distances, default=1.0)
+    evaluation = Evaluation(_read_values(runner, candidate, outcome), [])
+    tried = places if place is None else [place]
+    nearest = min((_measure_path(rules, number, evaluation) for number in tried), default=1.0)
     return max(0.01, nearest) if is_decided else nearest
+
+
+def _read_values(runner: Runner, candidate: Candidate, outcome: Outcome) -> dict[Symbol, Value]:
+    """Return the fields of a restaurant, the parameters and the values of steps, by symbol."""
+    context, parameters = runner.write_shared(candidate)
+    parameters = {known.name: known.default for known in runner.program.parameters} | parameters
+    sections = {SymbolKind.CONTEXT: context, SymbolKind.PARAMETER: parameters, SymbolKind.STEP: outcome.values}
+    return {Symbol(kind, name): value for kind, section in sections.items() for name, value in section.items()}
 
 
 def _measure_path(rules: Sequence[tuple[Expr | None, Value]], place: int, evaluation: Evaluation) -> float:

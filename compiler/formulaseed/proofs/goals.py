@@ -134,38 +134,47 @@ class SeedStudy(Study):
         interval = self.pool.bounds.bound(node).meet(to_interval(step.range))
         return interval.low if sign < 0 else interval.high
 
-    def _find_end(self, step: nodes.Step, node: Node, sign: int) -> claims.End:
-        """Return the claim about the lowest value of a number, or the highest for the `sign` 1; try to prove what is reached."""
+    def _search_end(self, step: nodes.Step, end: End, sign: int) -> tuple[float, Candidate, bool] | None:
+        """Return the value nearest to `end` that a search finds, its restaurant, and whether it is far beyond all samples.
+
+        The result is None if the step has a value for no sample.
+        """
 
         def score(candidate: Candidate) -> float | None:
             """Return the value of the number, with the sign of the search; None if there is none."""
             value = self.read_value(candidate, step.name)
             return value * sign if isinstance(value, int | float) else None
 
-        end = self._get_end(step, node, sign)
-        scored = [(value, candidate) for candidate in self.trials.candidates if (value := score(candidate)) is not None]
+        candidates = self.trials.candidates
+        scored = [(value, candidate) for candidate in candidates if (value := score(candidate)) is not None]
         if not scored:
-            return claims.End("unknown", None if is_remote(end) else Fraction(end))
+            return None
         best, farthest = max(scored, key=lambda pair: pair[0])
-        is_output = step.name in self.program.output
         far = _FAR * max(abs(best), 1)
-
-        def is_enough(value: float) -> bool:
-            """Return True if a score is far out, or as high as it can be."""
-            return value >= far or _is_reached(end, value * sign)
-
         if not _is_reached(end, best * sign):
             starts = [Candidate(farthest.rows * times, farthest.shared) for times in (1, 4, 16)]
-            starts += self.trials.candidates[:: len(self.trials.candidates) // 20 or 1]
-            best, farthest = self.trials.climb(starts, score, is_enough, 120 if is_output else 30) or (best, farthest)
-        is_open = best >= far and is_remote(end)
+            starts += candidates[:: len(candidates) // 20 or 1]
+            steps = 120 if step.name in self.program.output else 30
+            climbed = self.trials.climb(
+                starts, score, lambda value: value >= far or _is_reached(end, value * sign), steps
+            )
+            best, farthest = climbed or (best, farthest)
+        return best * sign, farthest, best >= far
+
+    def _find_end(self, step: nodes.Step, node: Node, sign: int) -> claims.End:
+        """Return the claim about the lowest value of a number, or the highest for the `sign` 1; try to prove what is reached."""
+        end = self._get_end(step, node, sign)
+        nearest = self._search_end(step, end, sign)
+        if nearest is None:
+            return claims.End("unknown", None if is_remote(end) else Fraction(end))
+        value, farthest, is_far = nearest
+        is_open = is_far and is_remote(end)
         if not (is_open or self.prover.is_quick or node.is_constant):
-            self.prover.refine(node, to_fraction(best * sign), sign)
-        if not is_output:
+            self.prover.refine(node, to_fraction(value), sign)
+        if step.name not in self.program.output:
             return claims.End("unknown")
         title = f"{step.name} {'lowest' if sign < 0 else 'highest'}"
         end = self._get_end(step, node, sign)
-        value = best * sign
 
         def is_near(candidate: Candidate) -> bool:
             """Return True if the number has the farthest value for a candidate, up to rounding."""

@@ -182,6 +182,7 @@ def test_bounds_say_nothing_about_null() -> None:
     "steps",
     [
         [{"name": "BAD", "op": "expr", "expr": "context.stars in [1, 1 / context.review_count]"}],
+        [{"name": "BAD", "op": "expr", "expr": "8 // context.review_count in [0.5]"}],
         [
             {"name": "F", "op": "define_filter", "expr": "meta.useful // context.review_count < 3"},
             {"name": "BAD", "op": "count", "where": {"$F": False, "meta.funny": 1e99}},

@@ -161,8 +161,9 @@ def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
 def is_apart(node: Node, other: Node) -> bool:
     """Return True if a value is certain to be another one than a second value."""
     is_excluded = node.op == "segment" and other.is_constant and other.value in node.value.excluded
-    is_fraction = node.base is Base.INTEGER and other.is_constant and other.base is Base.NUMBER
-    return is_excluded or is_fraction or node.interval.is_below(other.interval, is_strict=True)
+    is_whole = node.base is Base.INTEGER and not node.may_fail
+    is_unlike = is_whole and other.is_constant and other.base is Base.NUMBER
+    return is_excluded or is_unlike or node.interval.is_below(other.interval, is_strict=True)
 
 
 def walk(node: Node, stops: Iterable[Node] = ()) -> Iterator[Node]:

@@ -282,6 +282,23 @@ def test_a_step_may_be_a_nullable_field() -> None:
     assert [claim.status for claim in proofs.claims.verdicts] == ["reached", "reached"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "((((0.12345678901234567 ** 8) ** 8) ** 8) ** 8) ** 8",
+        "((((context.stars / 7.123456789) ** 8) ** 8) ** 8) ** 8",
+        "context.stars" + " * 1e-300" * 30,
+        "1 / -param.LIMIT ** 64",
+        "param.LIMIT ** min(64, context.review_count)",
+    ],
+)
+def test_numbers_with_thousands_of_digits_are_not_computed(text: str) -> None:
+    parameters = {"LIMIT": {"type": "number", "minimum": 0, "maximum": 1e100, "default": 1e100}}
+    seed = tiny_seed(parameters=parameters, compute=[{"name": "X", "op": "expr", "expr": text}], output=["X"])
+    [bounds] = prove(seed).json["bounds"]
+    assert bounds["low"]["status"] != "open"
+
+
 def test_too_many_cells_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without cells, aggregates are only bounded: fewer claims are proved, none is wrong, and the text says so."""
     monkeypatch.setattr(cells, "MAX_CELLS", 1)

@@ -11,7 +11,7 @@ from typing import Any
 from formulaseed.errors import require_extra
 from formulaseed.proofs.cells import Cell, Component, Residual
 from formulaseed.proofs.lowering import find_failures
-from formulaseed.proofs.nodes import Interval, Node
+from formulaseed.proofs.nodes import Interval, Node, is_short
 from formulaseed.proofs.pool import Pool
 
 Formula = Any
@@ -192,7 +192,7 @@ class CellFormulas(ABC):
 
 def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:
     """Return a node as a sum of terms with constant factors, and a constant."""
-    if isinstance(node.value, Fraction):
+    if isinstance(node.value, Fraction) and node.is_constant:
         return {}, node.value
     if node.op in ("+", "-"):
         (terms, constant), (right, right_constant) = map(split_linear, node.args)
@@ -204,7 +204,9 @@ def split_linear(node: Node) -> tuple[dict[Node, Fraction], Fraction]:
     if scaled is None:
         return {node: Fraction(1)}, Fraction(0)
     terms, constant = split_linear(scaled[0])
-    return {term: amount * scaled[1] for term, amount in terms.items()}, constant * scaled[1]
+    products = {term: amount * scaled[1] for term, amount in terms.items()}
+    is_exact = all(map(is_short, (*products.values(), constant * scaled[1])))
+    return (products, constant * scaled[1]) if is_exact else ({node: Fraction(1)}, Fraction(0))
 
 
 def _split_factor(node: Node) -> tuple[Node, Fraction] | None:

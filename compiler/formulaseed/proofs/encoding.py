@@ -86,10 +86,9 @@ class Encoder(CellFormulas):
         if not node.nullable:
             return self.z3.BoolVal(False, self.context)
         if node not in self._nulls:
+            variable = self.z3.Bool(f"null{node.number}", self.context)
             has_variable = node.op == "input" or node in self.pool.anchors
-            self._nulls[node] = (
-                self.z3.Bool(f"null{node.number}", self.context) if has_variable else self._write_null(node)
-            )
+            self._nulls[node] = variable if has_variable else self._write_null(node)
         return self._nulls[node]
 
     def _write_null(self, node: Node) -> Formula:

@@ -155,10 +155,8 @@ class SeedStudy(Study):
             starts = [Candidate(farthest.rows * times, farthest.shared) for times in (1, 4, 16)]
             starts += candidates[:: len(candidates) // 20 or 1]
             steps = 120 if step.name in self.program.output else 30
-            climbed = self.trials.climb(
-                starts, score, lambda value: value >= far or _is_reached(end, value * sign), steps
-            )
-            best, farthest = climbed or (best, farthest)
+            peak = self.trials.climb(starts, score, lambda value: value >= far or _is_reached(end, value * sign), steps)
+            best, farthest = peak or (best, farthest)
         return best * sign, farthest, best >= far
 
     def _find_end(self, step: nodes.Step, node: Node, sign: int) -> claims.End:

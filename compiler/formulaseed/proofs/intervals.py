@@ -8,7 +8,7 @@ from fractions import Fraction
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.types import Base
-from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, pair_arms
+from formulaseed.proofs.nodes import ANY, COUNT, Interval, Node, is_short, pair_arms
 from formulaseed.proofs.world import Domain
 
 _MAX_END = 10**300
@@ -150,7 +150,7 @@ def apply(op: str, operands: Iterable[Interval]) -> Interval:
 
 
 def _clip(low: Fraction | float, high: Fraction | float) -> Interval:
-    """Return an interval with exact ends, of which those beyond all numbers that matter are moved outward."""
+    """Return an interval with exact ends, of which those that are too large or have too many digits are moved outward."""
     first = Fraction(min(low, _MAX_END)) if low >= -_MAX_END else ANY.low
     last = Fraction(max(high, -_MAX_END)) if high <= _MAX_END else ANY.high
-    return Interval(first, last)
+    return Interval(first if is_short(first) else ANY.low, last if is_short(last) else ANY.high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, inf
@@ -18,6 +18,8 @@ Constant = Fraction | bool | str | None
 """An exact value: numbers are fractions."""
 End = Fraction | float
 """An end of an interval: exact, or an infinite float."""
+MAX_BITS = 4_096
+"""The bits of the longest numerator and denominator to compute with; those of a float have at most 1,075."""
 NO_FIELDS: frozenset[Symbol] = frozenset()
 
 
@@ -128,6 +130,12 @@ class Node:
             return Interval(self.value, self.value)
         return self.value.interval if self.op == "segment" and self.is_numeric else ANY
 
+    def count_factors(self, stops: Container[Node]) -> int:
+        """Return the largest number of factors if the node is multiplied out; an aggregate, or one of `stops` in it, is one."""
+        args = () if self.op == "aggregate" else self.args
+        counts = [1 if arg in stops else arg.count_factors(stops) for arg in args]
+        return sum(counts) if self.op in ("*", "/") else max(counts, default=1)
+
     def holds(self, value: Constant) -> bool:
         """Return True if the node is the constant `value`; 1 is not true."""
         return self.op == "const" and type(self.value) is type(value) and self.value == value
@@ -138,6 +146,11 @@ def to_constant(value: Value) -> Constant:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return to_fraction(value)
+
+
+def is_short(value: End) -> bool:
+    """Return True if a number has few enough digits to compute with, or is infinite."""
+    return isinstance(value, float) or max(abs(value.numerator), value.denominator).bit_length() <= MAX_BITS
 
 
 def to_fraction(value: int | float) -> Fraction:
@@ -161,8 +174,7 @@ def pair_arms(switch: Node) -> list[tuple[Node, Node]]:
 def is_apart(node: Node, other: Node) -> bool:
     """Return True if a value is certain to be another one than a second value."""
     is_excluded = node.op == "segment" and other.is_constant and other.value in node.value.excluded
-    is_whole = node.base is Base.INTEGER and not node.may_fail
-    is_unlike = is_whole and other.is_constant and other.base is Base.NUMBER
+    is_unlike = other.base is Base.NUMBER and other.is_constant and node.base is Base.INTEGER and not node.may_fail
     return is_excluded or is_unlike or node.interval.is_below(other.interval, is_strict=True)
 
 

@@ -17,20 +17,17 @@ from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Symbol
 from formulaseed.language.types import Base, Value
 from formulaseed.proofs.intervals import Bounds
-from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, is_apart, to_constant
+from formulaseed.proofs.nodes import NO_FIELDS, Constant, Interval, Node, Segment, is_apart, is_short, to_constant
 from formulaseed.proofs.world import Domain
 
 _MAX_PRODUCT = 8
-"""The largest exponent of a power that becomes a product."""
+"""The most factors of a power that becomes a product."""
 _MAX_TABLE = 64
 """The largest exponent of a power of a constant."""
 
 
 class Pool:
-    """The `nodes` of one or several programs by their content, with their `bounds`.
-
-    `anchors` are values of steps, in the order of evaluation.
-    """
+    """The `nodes` of programs by their content, their `bounds`, and `anchors`: values of steps in the order of evaluation."""
 
     def __init__(self, domain: Domain) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
@@ -68,7 +65,7 @@ class Pool:
     # --- leaves
 
     def constant(self, value: Constant) -> Node:
-        """Return a constant. A number without decimals is a whole number, whatever its type in the seed."""
+        """Return a constant, whole if it has no decimals; of a number with too many digits, a node for any value."""
         base = Base.NULL
         if isinstance(value, bool):
             base = Base.BOOLEAN
@@ -76,7 +73,8 @@ class Pool:
             base = Base.STRING
         elif value is not None:
             base = Base.INTEGER if value.denominator == 1 else Base.NUMBER
-        return self._intern("const", (), value, base, nullable=value is None)
+        op = "long" if isinstance(value, Fraction) and not is_short(value) else "const"
+        return self._intern(op, (), value, base, nullable=value is None)
 
     def literal(self, value: Value) -> Node:
         """Return the constant of a value of a seed."""
@@ -153,7 +151,8 @@ class Pool:
         """Return a power: a product for a small constant exponent, a table for a constant base and few exponents."""
         if exponent.holds(Fraction(0)) and not base.may_fail:
             return self.number(1)
-        if exponent.is_constant and exponent.value.denominator == 1 and 0 < exponent.value <= _MAX_PRODUCT:
+        is_whole = exponent.is_constant and exponent.value.denominator == 1
+        if is_whole and 0 < exponent.value * base.count_factors(self.anchors) <= _MAX_PRODUCT:
             half = self._raise(base, self.number(exponent.value // 2)) if exponent.value > 1 else self.number(1)
             square = self.compute("*", half, half)
             return self.compute("*", square, base) if exponent.value % 2 else square

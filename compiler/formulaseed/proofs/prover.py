@@ -216,8 +216,7 @@ class Prover:
         proved = Interval(limit, ANY.high) if sign < 0 else Interval(ANY.low, limit)
         is_beyond = self.pool.negate(self.pool.limit(node, proved, self.pool.number(1)))
         if node.op == "/":  # it has a value
-            is_beyond = self.pool.conjoin(
-                self.pool.negate(self.pool.equate(node.args[1], self.pool.number(0))), is_beyond
-            )
+            is_zero = self.pool.equate(node.args[1], self.pool.number(0))
+            is_beyond = self.pool.conjoin(self.pool.negate(is_zero), is_beyond)
         if self._is_impossible(lambda encoder: encoder.term(is_beyond), is_beyond, worlds=("relaxed",), depths=depths):
             self.pool.bounds.tighten(node, proved)

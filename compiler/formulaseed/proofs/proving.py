@@ -127,9 +127,8 @@ class Proofs(RenderedDocument):
         _, step, _, cause = claim.text.split(maxsplit=3)
         change = f"gets {claim.amount} more of {cause}"
         if claim.added is not None:
-            change = (
-                f"gets one more review, which meets {cause}; it then has {describe_witness(self.program, claim.added)}"
-            )
+            grown = describe_witness(self.program, claim.added)
+            change = f"gets one more review, which meets {cause}; it then has {grown}"
         moved = f"{step} goes from {format_plain(claim.before)} to {format_plain(claim.after)}"
         restaurant = describe_witness(self.program, claim.witness)
         return InlineCode(claim.text), f": refuted. {moved} if a restaurant with {restaurant} {change}"

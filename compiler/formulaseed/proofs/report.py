@@ -88,9 +88,8 @@ def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Prog
     for region in proof.regions or ():
         yield sentence(*_describe_region(region))
     moves = [_describe_move(move, programs[1]) for move in proof.moves if move.status != "impossible"]
-    impossible = [
-        f"{format_plain(move.old)} to {format_plain(move.new)}" for move in proof.moves if move.status == "impossible"
-    ]
+    ruled_out = [move for move in proof.moves if move.status == "impossible"]
+    impossible = [f"{format_plain(move.old)} to {format_plain(move.new)}" for move in ruled_out]
     yield from list_lines([*moves, *([("impossible, as proved: ", *join_names(impossible))] if impossible else [])])
     if proof.is_verdict_equal and proof.verdict is not None:
         yield sentence("No restaurant gets another ", InlineCode(proof.verdict), ".")

@@ -151,9 +151,7 @@ class Comparison(Study):
             if outcomes is None:
                 return None
             sides = zip(self.trials.runners, (old_name, new_name), (before, after), outcomes, strict=True)
-            return -sum(
-                measure_rule(runner, name, None, value, candidate, outcome) for runner, name, value, outcome in sides
-            )
+            return -sum(measure_rule(runner, name, None, value, candidate, own) for runner, name, value, own in sides)
 
         tests = (self.pool.equate(node, self.pool.literal(value)) for node, value in ((old, before), (new, after)))
         title = f"{format_plain(before)} to {format_plain(after)}"

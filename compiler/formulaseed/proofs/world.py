@@ -136,9 +136,8 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
     low, high = max(old.low, new.low), min(old.high, new.high)
     is_empty = low > high or (not values and bool(old.values or new.values))
     if is_empty or not is_typed_alike:
-        raise DataError(
-            f"`{old.symbol}` has no value that both seeds accept; proofs compare seeds over the same restaurants"
-        )
+        reason = "proofs compare seeds over the same restaurants"
+        raise DataError(f"`{old.symbol}` has no value that both seeds accept; {reason}")
     whole = old if old.per_unit is not None else new
     return whole._replace(values=values, low=low, high=high, nullable=old.nullable and new.nullable)
 

@@ -240,10 +240,16 @@ def parameters(seed: SeedLike | FormulaSeed, *, wild: bool = False) -> st.Search
 def _move_some_to_paths(program: nodes.Program, context: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     """Return a strategy for copies of a context in which some fields with a path have moved to their path.
 
-    The moved values are written as Yelp does or as plain JSON. A field stays if another field has the same path.
+    The moved values are written as Yelp does or as plain JSON. A field stays if another field has the same path, or its first key
+    as its name.
     """
     counts = Counter(field.path for field in program.context)
-    fields = [field for field in program.context if field.path and counts[field.path] == 1 and field.name in context]
+    names = {field.name for field in program.context}
+    fields = [
+        field
+        for field in program.context
+        if field.path and counts[field.path] == 1 and field.path[0] not in names and field.name in context
+    ]
     forms = st.tuples(*[st.sampled_from(("named", "plain", "written", "written")) for _ in fields])
     return forms.map(lambda chosen: _move_to_paths(context, zip(fields, chosen, strict=True)))
 

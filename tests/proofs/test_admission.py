@@ -169,6 +169,30 @@ def test_equal_values_of_a_choice_that_may_fail() -> None:
         assert_admitted(prover, lowering, Restaurant([], {"city": city}, {}), "relaxed")
 
 
+def test_values_of_a_lookup_are_exact() -> None:
+    """Of two values that are one float, the larger one is the highest."""
+    table = {"Thai, Bars": 2**53, "Thai": 2**53 + 1}
+    step = {
+        "name": "A",
+        "op": "lookup",
+        "source": "context.categories",
+        "table": table,
+        "match": "substring_max",
+        "default": 0,
+    }
+    seed = load_seed(tiny_seed(compute=[step], output=["A"], parameters={}))
+    prover, lowering = prepare(seed, is_wide=False)
+    assert_admitted(prover, lowering, Restaurant([], {"categories": "Thai, Bars"}, {}), "relaxed")
+
+
+def test_a_power_of_a_negative_number_need_not_fail() -> None:
+    """Such a power has a value if its exponent is whole, so that a model in which it always fails proves too much."""
+    step = {"name": "X", "op": "expr", "expr": "(-1 - context.review_count) ** 9"}
+    prover, lowering = prepare(load_seed(tiny_seed(compute=[step], output=["X"], parameters={})), is_wide=False)
+    is_low = prover.pool.order(lowering.steps["X"], prover.pool.number(-10), is_strict=True)
+    assert not prover.is_false(is_low)
+
+
 def test_bounds_say_nothing_about_null() -> None:
     """A number that is null if it is not below 2 is bounded by 2 only where it is not null."""
     steps = [{"name": "LOW", "op": "expr", "expr": "context.stars if context.stars < 2 else None"}]

@@ -6,7 +6,7 @@ The checkers of documents build them; the interpreter and the backends read them
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from formulaseed.language import typed
 from formulaseed.language.intervals import Range
@@ -34,6 +34,12 @@ class Lookup:
     match: str
     has_default: bool
     default: Value
+
+    @property
+    def entries(self) -> list[tuple[str, str | int | float | bool]]:
+        """The table in an order in which the first key that matches decides: for `substring_max`, the highest value first."""
+        entries: list[tuple[str, Any]] = list(self.table)
+        return sorted(entries, key=lambda entry: entry[1], reverse=True) if self.match == "substring_max" else entries
 
 
 @tree_node

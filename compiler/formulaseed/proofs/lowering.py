@@ -69,11 +69,8 @@ class Lowering:
     def list_keys(self, lookup: nodes.Lookup) -> Iterator[tuple[Node, Value]]:
         """Yield the condition that each key of a lookup matches, with its value; the first that matches is chosen."""
         source = self.lower(lookup.source)
-        table = list(lookup.table)
-        if lookup.match == "substring_max":
-            table.sort(key=lambda entry: float(entry[1]), reverse=True)
         test = self.pool.equate if lookup.match == "exact" else self.pool.contains
-        return ((test(source, self.pool.constant(key)), value) for key, value in table)
+        return ((test(source, self.pool.constant(key)), value) for key, value in lookup.entries)
 
     def lower_condition(self, expression: Expr | None) -> Node:
         """Return an expression that is tested for truth; without one, a condition that always holds."""
@@ -176,7 +173,7 @@ def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
         if not current.may_fail or (current in pool.anchors and current is not node) or (current, path) in seen:
             continue
         seen.add((current, path))
-        yield from ((*path, condition) for condition in _list_failures(pool, current) if not condition.holds(False))
+        yield from ((*path, *own) for own in _list_failures(pool, current) if not own[-1].holds(False))
         if current.op in ("and", "or"):
             for operand in current.args:
                 stack.append((operand, path))
@@ -196,16 +193,20 @@ def may_fail(pool: Pool, node: Node) -> bool:
     return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
 
 
-def _list_failures(pool: Pool, node: Node) -> Iterator[Node]:
-    """Yield for each fault of an operation itself a condition that holds if the operation fails so."""
+def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
+    """Yield for each fault of an operation itself the conditions that all hold if the operation fails so, and else not."""
     if node.op == "fail":
-        yield pool.true
+        yield (pool.true,)
     elif node.op == "present":
-        yield pool.is_null(node.args[0])
+        yield (pool.is_null(node.args[0]),)
     else:
         entry = OPERATORS.get(node.op) or FUNCTIONS.get(node.op)
         for failure in entry.failures if entry is not None else ():
             if failure.effect == "raises" and failure.kind != "overflow":
-                place, sign, bound = failure.test or failure.only_if or (0, "==", 0)
-                is_known = failure.test is not None or failure.only_if is not None
-                yield pool.compare(sign, node.args[place], pool.number(bound)) if is_known else pool.true
+                test = failure.test or failure.only_if
+                condition = (
+                    pool.true if test is None else pool.compare(test[1], node.args[test[0]], pool.number(test[2]))
+                )
+                # a condition that must hold for a failure may also hold without one, which no condition decides
+                chance = () if failure.test else (pool.build("fails", node.args, failure.kind, Base.BOOLEAN),)
+                yield (*chance, condition)

@@ -294,10 +294,8 @@ class _SeedPlanner:
         tables = []
         for step in self.steps:
             if isinstance(step.operation, nodes.Lookup):
-                entries = step.operation.table
+                entries = step.operation.entries
                 is_sorted = step.operation.match == "substring_max"
-                if is_sorted:
-                    entries = tuple(sorted(entries, key=lambda entry: entry[1], reverse=True))
                 lines = tuple((literal(key), literal(convert_number(value, step.ty))) for key, value in entries)
                 table_type = self._print_type(step.ty, step.name)
                 tables.append(TableView(self.tables[step.name], table_type, lines, is_sorted))

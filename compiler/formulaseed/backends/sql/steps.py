@@ -187,14 +187,11 @@ class _StepPlanner:
     def _print_lookup(self, printer: ExpressionPrinter, lookup: nodes.Lookup, base: Base) -> Printed:
         """Print a lookup in a table; with `substring_max` in the order of the values, highest first."""
         source = printer.name(printer.print(lookup.source))
-        entries = list(lookup.table)
-        if lookup.match == "substring_max":
-            entries.sort(key=lambda entry: entry[1], reverse=True)
         string = self._columns.dialect.string
         text = printer.as_text(source).sql
         template = f"{source.sql} = {{}}" if lookup.match == "exact" else f"CONTAINS({text}, {{}})"
         tests = []
-        for key, result in entries:
+        for key, result in lookup.entries:
             sql = Sql(template.replace("{}", string(key)))
             tests.append((Printed(sql, COMPARISON, place=source.place), result))
         value = self._choose(printer, [*tests], lookup.default, base)

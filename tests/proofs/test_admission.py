@@ -185,6 +185,13 @@ def test_values_of_a_lookup_are_exact() -> None:
     assert_admitted(prover, lowering, Restaurant([], {"categories": "Thai, Bars"}, {}), "relaxed")
 
 
+def test_a_largest_value_of_1_is_no_count() -> None:
+    """The largest of ones is 1, if there is a review or not; only numbers of reviews are compared with each other."""
+    step = {"name": "B", "op": "max", "where": {"extraction.mood": "good"}, "expr": "1", "default": 0}
+    prover, lowering = prepare(load_seed(tiny_seed(compute=[step], output=["B"], parameters={})), is_wide=False)
+    assert_admitted(prover, lowering, Restaurant([], {}, {}), "relaxed")
+
+
 def test_a_power_of_a_negative_number_need_not_fail() -> None:
     """Such a power has a value if its exponent is whole, so that a model in which it always fails proves too much."""
     step = {"name": "X", "op": "expr", "expr": "(-1 - context.review_count) ** 9"}

@@ -63,7 +63,7 @@ class Prover:
     def relate_aggregates(self) -> None:
         """Add lemmas that follow from the cells: counts of fewer reviews are not larger, sums are within count times the term."""
         for component in self.encoder("relaxed").components or ():
-            counts = [node for node in component.aggregates if node.args[1].holds(Fraction(1))][:_MAX_RELATED]
+            counts = [node for node in component.aggregates if node is self.pool.count(node.args[0])][:_MAX_RELATED]
             parts = {node: component.list_parts(node) for node in counts}
             covers = {node: {cell for cell, (where, _) in parts[node] if where.holds(True)} for node in counts}
             for node, other in permutations(counts, 2):

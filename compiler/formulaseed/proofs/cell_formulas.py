@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from formulaseed.errors import require_extra
+from formulaseed.language.types import Base
 from formulaseed.proofs.cells import Cell, Component, Residual
 from formulaseed.proofs.lowering import find_failures
-from formulaseed.proofs.nodes import Interval, Node, is_short
+from formulaseed.proofs.nodes import Interval, Node, is_short, walk
 from formulaseed.proofs.pool import Pool
 
 Formula = Any
@@ -166,21 +167,27 @@ class CellFormulas(ABC):
             return self.all_of([])
         return self.all_of([*limits, self.z3.If(self.term(where), grows, after == before)])
 
-    def list_failures(self, aggregate: Node) -> Iterator[Formula]:
-        """Yield the conditions that an aggregate fails for a review; one that depends on the review may or may not hold."""
+    def list_failures(self, aggregate: Node, stops: Container[Node]) -> Iterator[Formula]:
+        """Yield the conditions that an aggregate fails for a review; one that depends on the review may or may not hold.
+
+        The failures of nodes in `stops` are those of earlier steps.
+        """
         where, operand = aggregate.args
         # the conditions of cells lack the comparisons that cells were split at, which may fail themselves
-        yield from self._list_part_failures(where, self.total >= 1)
+        yield from self._list_part_failures(where, self.total >= 1, stops)
         component = self._places.get(aggregate)
-        if component is None:
-            yield from self._list_part_failures(operand, self.total >= 1)
+        if component is None or any(
+            part.base is Base.BOOLEAN and part.may_fail and part.fields for part in walk(operand)
+        ):
+            is_counted = self.z3.Bool(f"may_fail{next(self._fresh)}", self.context)
+            yield from self._list_part_failures(operand, self.all_of([self.total >= 1, is_counted]), stops)
             return
         for cell, (own_where, own_operand) in component.list_parts(aggregate):
-            yield from self._list_part_failures(own_operand, self._is_present(cell, own_where))
+            yield from self._list_part_failures(own_operand, self._is_present(cell, own_where), stops)
 
-    def _list_part_failures(self, part: Node, is_evaluated: Formula) -> Iterator[Formula]:
+    def _list_part_failures(self, part: Node, is_evaluated: Formula, stops: Container[Node]) -> Iterator[Formula]:
         """Yield the conditions that a condition or operand of reviews fails, if it is evaluated for one."""
-        for conditions in find_failures(self.pool, part):
+        for conditions in find_failures(self.pool, part, stops):
             is_excluded = any(self.pool.bounds.decide(condition) is False for condition in conditions)
             if is_excluded or self.pool.conjoin(*conditions).holds(False):
                 continue

@@ -202,10 +202,11 @@ class Encoder(CellFormulas):
 
     def fails(self, node: Node) -> Formula:
         """Return the condition that evaluating a step fails, apart from the steps that it uses and from overflow."""
-        failures = [self.all_of(map(self.term, conditions)) for conditions in find_failures(self.pool, node)]
-        for aggregate in walk(node, self.pool.anchors):
+        earlier = self.pool.list_earlier(node)
+        failures = [self.all_of(map(self.term, conditions)) for conditions in find_failures(self.pool, node, earlier)]
+        for aggregate in walk(node, earlier):
             if aggregate.op == "aggregate" and aggregate.may_fail:
-                failures += self.list_failures(aggregate)
+                failures += self.list_failures(aggregate, earlier)
         return self.any_of(failures)
 
     def list_string_axioms(self) -> Iterator[Formula]:

@@ -41,7 +41,7 @@ class SeedStudy(Study):
         """Return the number of reviews that meet a condition, which the cells then tell apart."""
         node = self.pool.count(self.lowering.lower_condition(kind))
         if not node.is_constant:
-            self.pool.anchors.setdefault(node)
+            self.pool.add_anchor(node)
         return node
 
     def read_value(self, candidate: Candidate, name: str) -> Value:

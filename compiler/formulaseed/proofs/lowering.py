@@ -5,7 +5,7 @@ In: a program and the domain of its inputs. Out: a node for each step, and the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from formulaseed.ir import nodes
 from formulaseed.language import typed
@@ -63,7 +63,7 @@ class Lowering:
     def set_step(self, name: str, node: Node) -> None:
         """Use a node as the value of a step in the steps that follow."""
         if not node.is_constant:
-            self.pool.anchors.setdefault(node)
+            self.pool.add_anchor(node)
         self.steps[name] = node
 
     def list_keys(self, lookup: nodes.Lookup) -> Iterator[tuple[Node, Value]]:
@@ -161,8 +161,8 @@ class Lowering:
         return self.change(value)
 
 
-def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
-    """Yield the conditions under which each operation of a node fails, apart from overflow; other anchors are left out.
+def find_failures(pool: Pool, node: Node, stops: Container[Node]) -> Iterator[tuple[Node, ...]]:
+    """Yield the conditions under which each operation of a node fails, apart from overflow; nodes in `stops` are left out.
 
     The last of the conditions is that of the operation itself, the others are those under which it is evaluated.
     """
@@ -170,7 +170,7 @@ def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
     seen: set[tuple[Node, tuple[Node, ...]]] = set()
     while stack:
         current, path = stack.pop()
-        if not current.may_fail or (current in pool.anchors and current is not node) or (current, path) in seen:
+        if not current.may_fail or current in stops or (current, path) in seen:
             continue
         seen.add((current, path))
         yield from ((*path, *own) for own in _list_failures(pool, current) if not own[-1].holds(False))
@@ -189,8 +189,9 @@ def find_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
 
 def may_fail(pool: Pool, node: Node) -> bool:
     """Return True if a step may fail itself, not only a step that it uses."""
-    own_aggregates = (part for part in walk(node, pool.anchors) if part.op == "aggregate")
-    return any(True for _ in find_failures(pool, node)) or any(part.may_fail for part in own_aggregates)
+    earlier = pool.list_earlier(node)
+    own_aggregates = (part for part in walk(node, earlier) if part.op == "aggregate")
+    return any(True for _ in find_failures(pool, node, earlier)) or any(part.may_fail for part in own_aggregates)
 
 
 def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:

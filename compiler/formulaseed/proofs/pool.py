@@ -27,13 +27,13 @@ _MAX_TABLE = 64
 
 
 class Pool:
-    """The `nodes` of programs by their content, their `bounds`, and `anchors`: values of steps in the order of evaluation."""
+    """The `nodes` of programs by their content, their `bounds`, and `anchors`: values of steps, with their places."""
 
     def __init__(self, domain: Domain) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
         self.domain = domain
         self.bounds = Bounds(domain)
-        self.anchors: dict[Node, None] = {}
+        self.anchors: dict[Node, int] = {}
         self.true = self.constant(True)
         self.false = self.constant(False)
         self._builders: dict[str, Callable[..., Node]] = {
@@ -57,6 +57,15 @@ class Pool:
             node = Node(len(self.nodes), op, args, value, base, nullable, fields, may_fail)
             self.nodes[key] = node
         return node
+
+    def add_anchor(self, node: Node) -> None:
+        """Note that a node is the value of a step, unless it is one already."""
+        self.anchors.setdefault(node, len(self.anchors))
+
+    def list_earlier(self, node: Node) -> set[Node]:
+        """Return the values of steps that are evaluated before a node, which may be the value of a step itself."""
+        place = self.anchors.get(node, len(self.anchors))
+        return {anchor for anchor, own_place in self.anchors.items() if own_place < place}
 
     def _intern_condition(self, op: str, *args: Node) -> Node:
         """Return the node of a condition."""
@@ -161,7 +170,7 @@ class Pool:
             return power
         low, high = self.bounds.bound(exponent)[:2]
         if low >= -_MAX_TABLE and high <= _MAX_TABLE:
-            whole = range(int(low), int(high))
+            whole = range(int(low), int(high) + exponent.may_fail)
             arms = [node for n in whole for node in (self.equate(exponent, self.number(n)), self.number(base.value**n))]
             return self.switch(*arms, self.number(base.value ** int(high)))
         power = self.call("max", power, self.number(0))
@@ -227,7 +236,9 @@ class Pool:
         """Return the condition that a value is null."""
         if operand.is_constant:
             return self.constant(operand.value is None)
-        return self._intern_condition("is_null", operand) if operand.nullable else self.false
+        if operand.nullable:
+            return self._intern_condition("is_null", operand)
+        return self.conjoin(self.equate(operand, operand), self.false) if operand.may_fail else self.false
 
     def present(self, operand: Node) -> Node:
         """Return a value, whose evaluation fails if it is null."""
@@ -302,7 +313,8 @@ class Pool:
         if left.nullable or right.nullable:
             nulls = self.is_null(left), self.is_null(right)
             values = self.equate(self.present(left), self.present(right))
-            return self.disjoin(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values))
+            evaluated = (self.conjoin(null, self.false) for null in nulls)  # both sides are, also if one is null
+            return self.either(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values), *evaluated)
         if is_apart(left, right) or is_apart(right, left):
             return self.false
         return self._intern_condition("eq", *sorted((left, right), key=lambda operand: operand.number))
@@ -380,8 +392,10 @@ class Pool:
         base = next(iter(bases), Base.NULL) if len(bases) < 2 else Base.NUMBER
         return self._intern("switch", (*arms, otherwise), None, base, nullable=any(value.nullable for value in values))
 
-    def substitute(self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node]) -> Node:
-        """Return a node with other nodes in place of some of those in it; steps that it uses stay as they are.
+    def substitute(
+        self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node], *, in_steps: bool = False
+    ) -> Node:
+        """Return a node with other nodes in place of some of those in it, also `in_steps` that it uses.
 
         `memo` caches results, and must be used for `replacements` only.
         """
@@ -391,7 +405,9 @@ class Pool:
             return node
         if node not in memo:
             args = tuple(
-                arg if arg in self.anchors and arg not in replacements else self.substitute(arg, replacements, memo)
+                self.substitute(arg, replacements, memo, in_steps=in_steps)
+                if in_steps or arg in replacements or arg not in self.anchors
+                else arg
                 for arg in node.args
             )
             memo[node] = node if args == node.args else self.build(node.op, args, node.value, node.base)

@@ -159,15 +159,17 @@ class Prover:
         """
         solver.add(*encoder.domain_axioms)
         levels, left_out = self._find_levels(roots, depth)
+        evaluated = self.pool.anchors if failing is None else self.pool.list_earlier(failing)
         for node in levels:
-            if node.is_numeric and encoder.is_variable(node):
+            if node.is_numeric and encoder.is_variable(node) and node is not failing:
                 solver.add(*encoder.limit(encoder.term(node), self.pool.bounds.bound(node)))
             if node in left_out:
                 continue
-            if node in self.pool.anchors and node.may_fail and node is not failing:
+            if node in evaluated and node.may_fail:
                 solver.add(encoder.z3.Not(encoder.fails(node)))
             solver.add(*encoder.define(node))
-        solver.add(*(encoder.term(fact) for nodes, fact in self.lemmas if all(node in levels for node in nodes)))
+        known = levels.keys() - {failing}  # bounds and lemmas hold for the values of steps that do not fail
+        solver.add(*(encoder.term(fact) for nodes, fact in self.lemmas if known.issuperset(nodes)))
         comparisons = (node for node in levels if node.op in ("lt", "le"))
         constants = [part.value for node in comparisons for part in node.args if part.is_constant]
         compared = list(dict.fromkeys(constants))[:_MAX_COMPARED]

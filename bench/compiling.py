@@ -23,7 +23,11 @@ from formulaseed.source.text import Source
 from measure import shortest
 from tables import Line, table
 
-TASKS = [path for path in sorted((Path(__file__).resolve().parents[1] / "tasks").glob("*/seed.json")) if path.parent.name != "g1a_v1"]
+TASKS = [
+    path
+    for path in sorted((Path(__file__).resolve().parents[1] / "tasks").glob("*/seed.json"))
+    if path.parent.name != "g1a_v1"
+]
 G1A = next(path for path in TASKS if path.parent.name == "g1a_v2")
 SEEDS = 100
 

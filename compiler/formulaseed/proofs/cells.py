@@ -95,12 +95,13 @@ class CellBuilder:
 
     def _substitute(self, state: State, replacements: Mapping[Node, Node]) -> State:
         """Return the residuals with other nodes in place of some; an operand that is never used is left out."""
+        pool = self.pool
         memo: dict[Node, Node] = {}
         changed: list[Residual] = []
         for where, operand in state:
-            condition = self.pool.substitute(where, replacements, memo)
-            is_used = not condition.holds(False)
-            value = self.pool.substitute(operand, replacements, memo) if is_used else self.pool.number(0)
+            condition = pool.substitute(where, replacements, memo, pool.anchors)
+            is_unused = condition.holds(False)
+            value = pool.number(0) if is_unused else pool.substitute(operand, replacements, memo, pool.anchors)
             changed.append((condition, value))
         return tuple(changed)
 

@@ -41,7 +41,7 @@ class SeedStudy(Study):
         """Return the number of reviews that meet a condition, which the cells then tell apart."""
         node = self.pool.count(self.lowering.lower_condition(kind))
         if not node.is_constant:
-            self.pool.add_anchor(node)
+            self.pool.anchors.setdefault(node)
         return node
 
     def read_value(self, candidate: Candidate, name: str) -> Value:
@@ -87,10 +87,8 @@ class SeedStudy(Study):
 
     def list_failures(self) -> Iterator[claims.StepFailure]:
         """Yield for each step with a partial operation whether it can fail."""
-        for step in self.program.steps:
-            node = self.lowering.steps.get(step.name)
-            if node is None:
-                continue
+        for step in (step for step in self.program.steps if step.name in self.lowering.steps):
+            node = self.lowering.steps[step.name]
 
             def fails(candidate: Candidate, name: str = step.name) -> bool:
                 """Return True if the step fails for a candidate."""

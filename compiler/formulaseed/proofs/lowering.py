@@ -63,7 +63,7 @@ class Lowering:
     def set_step(self, name: str, node: Node) -> None:
         """Use a node as the value of a step in the steps that follow."""
         if not node.is_constant:
-            self.pool.add_anchor(node)
+            self.pool.anchors.setdefault(node)
         self.steps[name] = node
 
     def list_keys(self, lookup: nodes.Lookup) -> Iterator[tuple[Node, Value]]:

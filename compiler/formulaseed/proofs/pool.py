@@ -7,8 +7,9 @@ table become that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from fractions import Fraction
+from itertools import takewhile
 from math import ceil, floor
 from typing import Any
 
@@ -27,13 +28,13 @@ _MAX_TABLE = 64
 
 
 class Pool:
-    """The `nodes` of programs by their content, their `bounds`, and `anchors`: values of steps, with their places."""
+    """The `nodes` of programs by their content, their `bounds`, and `anchors`: values of steps in the order of evaluation."""
 
     def __init__(self, domain: Domain) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
         self.domain = domain
         self.bounds = Bounds(domain)
-        self.anchors: dict[Node, int] = {}
+        self.anchors: dict[Node, None] = {}
         self.true = self.constant(True)
         self.false = self.constant(False)
         self._builders: dict[str, Callable[..., Node]] = {
@@ -58,20 +59,13 @@ class Pool:
             self.nodes[key] = node
         return node
 
-    def add_anchor(self, node: Node) -> None:
-        """Note that a node is the value of a step, unless it is one already."""
-        self.anchors.setdefault(node, len(self.anchors))
-
     def list_earlier(self, node: Node) -> set[Node]:
         """Return the values of steps that are evaluated before a node, which may be the value of a step itself."""
-        place = self.anchors.get(node, len(self.anchors))
-        return {anchor for anchor, own_place in self.anchors.items() if own_place < place}
+        return set(takewhile(lambda anchor: anchor is not node, self.anchors))
 
     def _intern_condition(self, op: str, *args: Node) -> Node:
         """Return the node of a condition."""
         return self._intern(op, args, None, Base.BOOLEAN)
-
-    # --- leaves
 
     def constant(self, value: Constant) -> Node:
         """Return a constant, whole if it has no decimals; of a number with too many digits, a node for any value."""
@@ -120,8 +114,6 @@ class Pool:
         if op in OPERATORS:
             return self.compute(op, *args)
         return self.call(op, *args, base=base) if op in FUNCTIONS else self._intern(op, args, value, base)
-
-    # --- numbers
 
     def compute(self, operator: str, left: Node, right: Node) -> Node:
         """Return an arithmetic operation of two numbers."""
@@ -361,8 +353,6 @@ class Pool:
             return self.constant(part.value in text.value)
         return self._intern_condition("contains", text, part)
 
-    # --- choices
-
     def _list_arms(self, args: tuple[Node, ...]) -> tuple[list[Node], Node]:
         """Return the arguments of a switch without arms that are never chosen or change nothing, and its last value."""
         arms: list[Node] = []
@@ -392,23 +382,18 @@ class Pool:
         base = next(iter(bases), Base.NULL) if len(bases) < 2 else Base.NUMBER
         return self._intern("switch", (*arms, otherwise), None, base, nullable=any(value.nullable for value in values))
 
-    def substitute(
-        self, node: Node, replacements: Mapping[Node, Node], memo: dict[Node, Node], *, in_steps: bool = False
-    ) -> Node:
-        """Return a node with other nodes in place of some of those in it, also `in_steps` that it uses.
+    def substitute(self, node: Node, new: Mapping[Node, Node], memo: dict[Node, Node], stops: Container[Node]) -> Node:
+        """Return a node with nodes of `new` in place of those in it; those in `stops` stay, unless `new` has them.
 
-        `memo` caches results, and must be used for `replacements` only.
+        `memo` caches results, and must be used for these arguments only.
         """
-        if node in replacements:
-            return replacements[node]
+        if node in new:
+            return new[node]
         if not node.args or node.op == "aggregate":
             return node
         if node not in memo:
             args = tuple(
-                self.substitute(arg, replacements, memo, in_steps=in_steps)
-                if in_steps or arg in replacements or arg not in self.anchors
-                else arg
-                for arg in node.args
+                arg if arg in stops and arg not in new else self.substitute(arg, new, memo, stops) for arg in node.args
             )
             memo[node] = node if args == node.args else self.build(node.op, args, node.value, node.base)
         return memo[node]

@@ -103,7 +103,7 @@ class PropertyStudy(SeedStudy):
                 if part.op == "aggregate":
                     symbol = Symbol(SymbolKind.STEP, f"aggregate {part.number} grown")
                     grown[part] = self.pool.input(symbol, part.base, nullable=False)
-            return self.pool.substitute(node, grown, {}, in_steps=True)
+            return self.pool.substitute(node, grown, {}, ())
 
         remembered = len(self.prover.lemmas)
         try:

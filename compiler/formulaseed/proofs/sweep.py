@@ -209,7 +209,7 @@ class Comparison(Study):
             if interval.is_empty or interval.meet_or_none(known) is None:
                 continue
             value = self.pool.segment(Segment(symbol, interval), driver.base)
-            results = [self.pool.substitute(node, {driver: value}, {}) for node in (old, new)]
+            results = [self.pool.substitute(node, {driver: value}, {}, self.pool.anchors) for node in (old, new)]
             change: Change = None
             if results[0] is results[1]:
                 change = ()

@@ -204,10 +204,8 @@ def _list_failures(pool: Pool, node: Node) -> Iterator[tuple[Node, ...]]:
         entry = OPERATORS.get(node.op) or FUNCTIONS.get(node.op)
         for failure in entry.failures if entry is not None else ():
             if failure.effect == "raises" and failure.kind != "overflow":
-                test = failure.test or failure.only_if
-                condition = (
-                    pool.true if test is None else pool.compare(test[1], node.args[test[0]], pool.number(test[2]))
-                )
+                known = failure.test or failure.only_if
+                condition = pool.compare(known[1], node.args[known[0]], pool.number(known[2])) if known else pool.true
                 # a condition that must hold for a failure may also hold without one, which no condition decides
                 chance = () if failure.test else (pool.build("fails", node.args, failure.kind, Base.BOOLEAN),)
                 yield (*chance, condition)

@@ -1,8 +1,7 @@
 """Build expressions over exact numbers as nodes of a pool, in which equal expressions are one object.
 
-A node is simplified when it is built, in ways that change no value: constants are computed, comparisons of whole numbers use `<=`
-only, and the operands of commutative operations are sorted unless one of them may fail. Operations with a definition in their
-table become that.
+A node is simplified when it is built, in ways that change no value and lose no failure: constants are computed, whole numbers are
+compared by `<=` only, operands are sorted if their order changes nothing. Operations with a definition in their table become that.
 """
 
 from __future__ import annotations
@@ -222,8 +221,6 @@ class Pool:
         """Return the value of an aggregate of which nothing is known but its name and its operands."""
         return self._intern("aggregate", (where, operand), name, base)
 
-    # --- conditions
-
     def is_null(self, operand: Node) -> Node:
         """Return the condition that a value is null."""
         if operand.is_constant:
@@ -303,13 +300,17 @@ class Pool:
             if node.is_truth and not other.nullable:
                 return other if node.value else self.negate(other)
         if left.nullable or right.nullable:
-            nulls = self.is_null(left), self.is_null(right)
-            values = self.equate(self.present(left), self.present(right))
-            evaluated = (self.conjoin(null, self.false) for null in nulls)  # both sides are, also if one is null
-            return self.either(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values), *evaluated)
+            return self._equate_nullable(left, right)
         if is_apart(left, right) or is_apart(right, left):
             return self.false
         return self._intern_condition("eq", *sorted((left, right), key=lambda operand: operand.number))
+
+    def _equate_nullable(self, left: Node, right: Node) -> Node:
+        """Return the condition that two values are equal, of which one may be null; both are evaluated in any case."""
+        nulls = self.is_null(left), self.is_null(right)
+        values = self.equate(self.present(left), self.present(right))
+        evaluated = (self.conjoin(null, self.false) for null in nulls)
+        return self.either(self.conjoin(*nulls), self.conjoin(*map(self.negate, nulls), values), *evaluated)
 
     def order(self, left: Node, right: Node, *, is_strict: bool) -> Node:
         """Return the condition that `left` is at most `right`, or below it if `is_strict`."""

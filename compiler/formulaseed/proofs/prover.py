@@ -170,8 +170,7 @@ class Prover:
             solver.add(*encoder.define(node))
         known = levels.keys() - {failing}  # bounds and lemmas hold for the values of steps that do not fail
         solver.add(*(encoder.term(fact) for nodes, fact in self.lemmas if known.issuperset(nodes)))
-        comparisons = (node for node in levels if node.op in ("lt", "le"))
-        constants = [part.value for node in comparisons for part in node.args if part.is_constant]
+        constants = [arg.value for node in levels if node.op in ("lt", "le") for arg in node.args if arg.is_constant]
         compared = list(dict.fromkeys(constants))[:_MAX_COMPARED]
         for node in levels:
             solver.add(*encoder.compare_quotient(node, compared))

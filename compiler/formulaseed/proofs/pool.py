@@ -1,7 +1,7 @@
 """Build expressions over exact numbers as nodes of a pool, in which equal expressions are one object.
 
 A node is simplified when it is built, in ways that change no value and lose no failure: constants are computed, whole numbers are
-compared by `<=` only, operands are sorted if their order changes nothing. Operations with a definition in their table become that.
+compared by `<=` only, operands are sorted if that changes nothing. Operations with a definition in their table become that.
 """
 
 from __future__ import annotations

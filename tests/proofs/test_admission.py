@@ -75,7 +75,7 @@ def assert_admitted(prover: Prover, lowering: Lowering, restaurant: Restaurant, 
         if node.is_constant:
             assert exact(value) == node.value, (name, value)
             continue
-        if node.is_numeric and value is not None:
+        if node.base.is_numeric and value is not None:
             interval = prover.pool.bounds.bound(node)
             low, high = interval[:2]
             slack = _TOLERANCE * max(1, abs(value)) if name in rounded else 0

@@ -69,10 +69,33 @@ def test_another_spelling_is_equal() -> None:
     proof = proof_of(difference)
     statuses = {relation.name: relation.status for relation in proof.relations}
     assert statuses.pop("TRUST_IMPACT") == "equal"
-    assert set(statuses.values()) == {"same"}
+    assert statuses["N_TOTAL_INCIDENTS"] == "same"
+    assert set(statuses.values()) == {"same", "equal"}
     assert proof.moves == []
     assert not difference.has_changed("verdicts")
     assert "No restaurant gets another VERDICT." in difference.text
+
+
+def test_computed_constants_are_not_called_the_same() -> None:
+    """0.1 + 0.2 is 0.3 in exact numbers, but not in those of a module: a restaurant shows it, and no claim is exact."""
+    steps = [
+        {"name": "SHARE", "op": "expr", "expr": "context.stars / 10"},
+        {"name": "LEVEL", "op": "expr", "expr": "'high' if SHARE >= 0.1 + 0.2 else 'low'"},
+        {"name": "PRICE", "op": "expr", "expr": "SHARE * (0.1 + 0.2)"},
+        {"name": "TWICE", "op": "expr", "expr": "2 * PRICE"},
+    ]
+    changed = [
+        steps[0],
+        {**steps[1], "expr": "'high' if SHARE >= 0.3 else 'low'"},
+        {**steps[2], "expr": "SHARE * 0.3"},
+        steps[3],
+    ]
+    output = [step["name"] for step in steps]
+    old, new = (tiny_seed(parameters={}, compute=own, output=output) for own in (steps, changed))
+    proof = proof_of(diff(old, new, prove=True))
+    statuses = {relation.name: relation.status for relation in proof.relations}
+    assert statuses == {"SHARE": "same", "LEVEL": "differs", "PRICE": "equal", "TWICE": "equal"}
+    assert [(move.old, move.new) for move in proof.moves if move.status == "possible"] == [("low", "high")]
 
 
 def test_an_order_is_proved(tmp_path: Path) -> None:

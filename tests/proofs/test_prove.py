@@ -108,6 +108,31 @@ def test_a_dead_rule_is_found() -> None:
     assert "2 of the 3 rules of LEVEL decide for some restaurant. The others:" in proofs.text
 
 
+@pytest.mark.parametrize(
+    ("match", "tried", "dead"),
+    [
+        ("exact", ["Thai", "Thai Fusion", "Vegan", "Vegan Thai"], []),
+        ("substring_first", ["Thai", "Thai Fusion", "Vegan", "Vegan Thai"], ["Thai Fusion", "Vegan Thai"]),
+        ("substring_max", ["Thai Fusion", "Thai", "Vegan", "Vegan Thai"], ["Vegan Thai"]),
+    ],
+)
+def test_a_dead_key_is_found(match: str, tried: list[str], dead: list[str]) -> None:
+    """A key of a lookup behind one that matches the same strings is never reached; all others, and the default, are."""
+    table = {"Thai": 1.0, "Thai Fusion": 3.0, "Vegan": 0.5, "Vegan Thai": 0.2}
+    lookup = {"name": "L", "op": "lookup", "source": "context.categories", "match": match, "table": table}
+    seed = small_seed({**lookup, "default": 0.0})
+    proofs = prove(seed)
+    check_witnesses(seed, proofs)
+    claims = proofs.claims.rules
+    assert [claim.value for claim in claims] == [*(table[key] for key in tried), 0.0]
+    assert [claim.status for claim in claims] == [
+        *("unreachable" if key in dead else "reached" for key in tried),
+        "reached",
+    ]
+    for key in dead:
+        assert f"L: {table[key]} if '{key}' in context.categories: no restaurant gets it, as proved" in proofs.text
+
+
 def test_a_failure_has_a_restaurant() -> None:
     """A quotient that divides by zero fails for a restaurant; one that a condition guards cannot fail."""
     safe = {"name": "SAFE", "op": "expr", "expr": "N_GOOD / N if N_GOOD > 0 else 0"}
@@ -135,6 +160,8 @@ def test_bounds_are_tighter_than_intervals() -> None:
     [
         ("increasing SCORE in N_GOOD", "proved"),
         ("decreasing SCORE in N_GOOD", "refuted"),
+        ("increasing N in N", "proved"),
+        ("decreasing N in N", "refuted"),
         ("never_lowers SCORE by GOOD", "proved"),
         ("never_lowers SCORE by BAD", "refuted"),
         ("never_raises N_GOOD by BAD", "proved"),

@@ -13,6 +13,7 @@ IS_RARE = "context.review_count * context.review_count == 15241578750190521"  # 
 RARELY_NEGATIVE = {"name": "D", "op": "expr", "expr": f"4 - (5 if {IS_RARE} else 0)"}
 ROW_TEST = "sqrt(1 - (2 if meta.useful * meta.funny == 391 else 0)) > 0"
 COUNT = {"name": "N", "op": "count"}
+HUGE = {"name": "HUGE", "op": "expr", "expr": " * ".join([f"(context.size if {IS_RARE} else 1)"] * 12)}
 
 
 def formula(name: str, text: str) -> dict[str, Any]:
@@ -42,11 +43,24 @@ def formula(name: str, text: str) -> dict[str, Any]:
             ],
             "A",
         ),
+        ([HUGE, formula("A", "0 * (HUGE * HUGE)")], "A"),
+        ([HUGE, {"name": "A", "op": "sum", "expr": "0 * (HUGE * HUGE)"}], "A"),
+        ([HUGE, formula("A", "1 if HUGE * HUGE > 0 else 1")], "A"),
     ],
-    ids=["known-bounds", "later-step", "null", "power", "nullable", "cells"],
+    ids=[
+        "known-bounds",
+        "later-step",
+        "null",
+        "power",
+        "nullable",
+        "cells",
+        "no factor",
+        "no term",
+        "no choice",
+    ],
 )
 def test_a_rare_failure_is_not_excluded(steps: list[dict[str, Any]], name: str) -> None:
-    context = [{"name": "opt", "type": "number", "nullable": True}]
+    context = [{"name": "opt", "type": "number", "nullable": True}, {"name": "size", "type": "number"}]
     seed = tiny_seed(parameters={}, context=context, compute=[COUNT, *steps], output=[name, "N"])
     statuses = {claim["name"]: claim["status"] for claim in prove(seed).json["failures"]}
     assert statuses[name] != "safe"

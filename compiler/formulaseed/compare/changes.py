@@ -88,6 +88,12 @@ class SeedChanges:
     all: tuple[SeedChange, ...]
     new_names: Mapping[str, str]
 
+    @property
+    def changed_steps(self) -> frozenset[str]:
+        """The names of the steps whose values may change, in either seed: those with a change, and those that use them."""
+        changes = (*self.select("values"), *self.select("extraction"))
+        return frozenset(name for change in changes for name in (change.name, *change.affects))
+
     def select(self, category: Category) -> tuple[SeedChange, ...]:
         """Return the changes of one category."""
         return tuple(change for change in self.all if change.category == category)

@@ -250,7 +250,8 @@ def compare_seeds(
     if prove:
         from formulaseed.proofs.sweep import Comparison
 
-        comparison = Comparison((old, new), pairing.old_names, parameters)
+        unchanged = pairing.old_names.keys() - changes.changed_steps if parameters[0] == parameters[1] else ()
+        comparison = Comparison((old, new), pairing.old_names, parameters, unchanged)
         proof = comparison.prove(pairing.verdict, pairing.outputs)
     sides = (_describe_seed(old, parameters[0]), _describe_seed(new, parameters[1]))
     return Difference(*sides, changes, outcomes, proof, (old.program, new.program))

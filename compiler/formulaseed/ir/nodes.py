@@ -11,8 +11,11 @@ from typing import Any, Literal, Protocol
 from formulaseed.language import typed
 from formulaseed.language.intervals import Range
 from formulaseed.language.typed import Expr, Symbol, SymbolKind, symbols_in
-from formulaseed.language.types import Type, Value
+from formulaseed.language.types import BOOLEAN, STRING, Info, Type, Value
 from formulaseed.source.text import Span, tree_node
+
+Rule = tuple[Expr | None, Value]
+"""A condition and a value, which is chosen if the condition is the first that is true; the condition None is `else`."""
 
 
 @tree_node
@@ -40,6 +43,17 @@ class Lookup:
         """The table in an order in which the first key that matches decides: for `substring_max`, the highest value first."""
         entries: list[tuple[str, Any]] = list(self.table)
         return sorted(entries, key=lambda entry: entry[1], reverse=True) if self.match == "substring_max" else entries
+
+    def rules(self) -> Iterator[Rule]:
+        """Yield each of the `entries` as a rule that compares its key with the source, then the default if there is one."""
+        span = self.source.info.span
+        for key, value in self.entries:
+            literal = typed.Literal(key, Info(STRING, span, is_constant=True, constant=key))
+            sides = (self.source, "==", literal) if self.match == "exact" else (literal, "in", self.source)
+            left, operator, right = sides
+            yield typed.Comparison(left, (operator,), (right,), Info(BOOLEAN, span)), value
+        if self.has_default:
+            yield None, self.default
 
 
 @tree_node
@@ -111,7 +125,7 @@ class Step:
             case Case(rules=rules):
                 return tuple(condition for condition, _ in rules)
 
-    def rules(self) -> tuple[tuple[Expr | None, Value], ...]:
+    def rules(self) -> tuple[Rule, ...]:
         """Return the rules of a step that chooses among literals: pairs of condition and value, None for `else`.
 
         A case has rules, and also a formula that is a chain of conditional expressions, as in seeds v1. Any other step
@@ -119,12 +133,16 @@ class Step:
         """
         if isinstance(self.operation, Case):
             return (*self.operation.rules, (None, self.operation.otherwise))
-        rules: list[tuple[Expr | None, Value]] = []
+        rules: list[Rule] = []
         rest = self.operation.expression if isinstance(self.operation, Formula) else None
         while isinstance(rest, typed.Conditional) and isinstance(rest.then, typed.Literal):
             rules.append((rest.condition, rest.then.value))
             rest = rest.otherwise
         return (*rules, (None, rest.value)) if rules and isinstance(rest, typed.Literal) else ()
+
+    def choices(self) -> tuple[Rule, ...]:
+        """Return the rules of a step that chooses among literals by rules, or by the keys of a lookup."""
+        return tuple(self.operation.rules()) if isinstance(self.operation, Lookup) else self.rules()
 
     def reasons(self) -> tuple[str | None, ...]:
         """Return the sentence `because` of each of the `rules`, in their order; None for a rule without one."""

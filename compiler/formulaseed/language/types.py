@@ -25,6 +25,11 @@ class Base(Enum):
     NULL = "null"
     ERROR = "error"
 
+    @property
+    def is_numeric(self) -> bool:
+        """True for whole and other numbers."""
+        return self in (Base.INTEGER, Base.NUMBER)
+
 
 _NOUNS = {Base.INTEGER: "an integer", Base.NUMBER: "a number", Base.BOOLEAN: "true or false", Base.STRING: "a string"}
 
@@ -40,7 +45,7 @@ class Type:
     @property
     def is_numeric(self) -> bool:
         """True for integers and numbers."""
-        return self.base in (Base.INTEGER, Base.NUMBER)
+        return self.base.is_numeric
 
     @property
     def is_error(self) -> bool:

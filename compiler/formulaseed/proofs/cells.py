@@ -124,7 +124,7 @@ class CellBuilder:
         """Return the classes of a field: constants, and segments of numbers and strings."""
         if known.values:
             classes = [self.pool.constant(value) for value in known.values]
-        elif known.is_numeric:
+        elif known.base.is_numeric:
             segments = (Segment(known.symbol, part) for part in self._cut(known))
             classes = [self.pool.segment(segment, known.base) for segment in segments]
         else:
@@ -156,7 +156,7 @@ def _pick_values(part: Node, per_unit: int | None) -> Sequence[Any]:
     """Return a few values of a class of a field."""
     if part.is_constant:
         return (part.value,)
-    return pick_numbers(part.interval, per_unit) if part.is_numeric else (pick_string(part.value.excluded),)
+    return pick_numbers(part.interval, per_unit) if part.base.is_numeric else (pick_string(part.value.excluded),)
 
 
 def pick_numbers(interval: Interval, per_unit: int | None) -> list[Fraction]:
@@ -165,8 +165,7 @@ def pick_numbers(interval: Interval, per_unit: int | None) -> list[Fraction]:
     step = min(Fraction(1, 100), (high - low) / 4)
     low += step if interval.is_low_open else 0
     high -= step if interval.is_high_open else 0
-    numbers = [low, high]
-    numbers += (Fraction(value) for value in (0, 1, 10, 1000))
+    numbers = [low, high, *map(Fraction, (0, 1, 10, 1000))]
     if abs(low) < 10**6 < high:
         numbers += (low + 1, low + 30)
     if high - low < 100:

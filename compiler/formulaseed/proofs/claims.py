@@ -65,7 +65,7 @@ class Reach:
     name: str
     """The step."""
     rule: int | None
-    """The position of the rule, from 0; null for a value of the verdict."""
+    """The position of the rule, from 0, of a key in the order in which keys are tried; null for a value of the verdict."""
     value: Value
     """The value of the step."""
     status: Literal["reached", "unreachable", "unknown"]
@@ -162,7 +162,7 @@ class Proof(_Document):
     verdicts: list[Reach]
     """Each value of the verdict."""
     rules: list[Reach]
-    """Each rule of a step that chooses by rules."""
+    """Each rule of a step that chooses by rules, and each key and default of a lookup."""
     failures: list[StepFailure]
     """Each step with an operation that may have no value."""
     bounds: list[Bounds]
@@ -198,8 +198,8 @@ Pair = Annotated[tuple[Witness, ...], PlainSerializer(_write_pair)]
 class StepRelation:
     """The relation of a step of the new seed to the step of the old seed called `old_name`.
 
-    `same`: the same expression over equal steps. `equal`: proved in exact arithmetic. `differs`: a witness shows it. `order` is
-    `never lower` or `never higher` if that is proved of a number, else None.
+    `same`: the same definition over steps that are the same. `equal`: proved in exact arithmetic. `differs`: a witness shows it.
+    `order` is `never lower` or `never higher` if that is proved of a number, else None.
     """
 
     name: str

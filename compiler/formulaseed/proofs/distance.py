@@ -25,7 +25,7 @@ def measure_rule(
     """
     if outcome.failure is not None:
         return 1.0
-    rules = next(step for step in runner.program.steps if step.name == name).rules()
+    rules = next(step for step in runner.program.steps if step.name == name).choices()
     places = [number for number, (_, then) in enumerate(rules) if then == value and type(then) is type(value)]
     # the value of the step shows whether the rule applied, unless another rule has the same value
     is_decided = place is None or len(places) == 1

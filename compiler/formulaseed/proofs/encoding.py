@@ -47,7 +47,7 @@ class Encoder(CellFormulas):
         """Yield the conditions that a field of the restaurant has a value of its domain."""
         if known.base is Base.STRING and known.values:
             yield self.any_of(variable == self._number_string(str(value)) for value in known.values)
-        elif known.is_numeric:
+        elif known.base.is_numeric:
             yield self.all_of([variable >= self.real(known.low), variable <= self.real(known.high)])
             if known.per_unit is not None and self.is_whole:
                 yield variable * known.per_unit == self.make_number(f"w_{known.symbol}", is_whole=True)

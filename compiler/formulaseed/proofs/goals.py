@@ -52,11 +52,11 @@ class SeedStudy(Study):
     # --- rules and verdicts
 
     def list_rules(self) -> Iterator[claims.Reach]:
-        """Yield for each rule of each step that chooses among literals whether it is reached."""
+        """Yield for each rule, or key of a lookup, of each step that chooses among literals whether it is reached."""
         pool = self.pool
         for step in self.program.steps:
             before = pool.true
-            rules = step.rules()
+            rules = step.choices()
             for place, (condition, value) in enumerate(rules if len(rules) > 1 else ()):
                 own = self.lowering.lower_condition(condition)
                 yield self._reach(step, place, value, pool.conjoin(before, own))
@@ -105,15 +105,13 @@ class SeedStudy(Study):
 
     def _is_safe(self, step: nodes.Step, node: Node) -> bool:
         """Return True if it is proved that a step cannot fail."""
-        if _may_overflow(step) and not self._is_far_from_overflow(node):
-            return False
-        return not node.may_fail or self.prover.is_safe(node)
+        return self._is_far_from_overflow(step) and (not node.may_fail or self.prover.is_safe(node))
 
-    def _is_far_from_overflow(self, node: Node) -> bool:
-        """Return True if every number in a step is within the largest one, by its interval."""
-        parts = dict.fromkeys(walk(node))
-        parts |= dict.fromkeys(inner for part in [*parts] for arg in part.args for inner in walk(arg))
-        intervals = [self.pool.bounds.bound(part) for part in parts if part.is_numeric]
+    def _is_far_from_overflow(self, step: nodes.Step) -> bool:
+        """Return True if every number that may overflow in a step is within the largest one, by its interval."""
+        # each is lowered for itself, since the step's node may have been simplified to one without it
+        parts = (inner for part in _list_overflows(step) for inner in walk(self.lowering.lower(part)))
+        intervals = [self.pool.bounds.bound(part) for part in parts if part.base.is_numeric]
         return all(interval.low > -limits.NUMBER_MAX and interval.high < limits.NUMBER_MAX for interval in intervals)
 
     # --- bounds
@@ -187,16 +185,16 @@ class SeedStudy(Study):
         return claims.End("open" if is_open and witnesses else "unknown", None, reached, *witnesses)
 
 
-def _may_overflow(step: nodes.Step) -> bool:
-    """Return True if the checker does not exclude that a number in a step is too large."""
-    return any(getattr(part, "may_overflow", False) for whole in step.expressions() for part in typed.walk(whole))
+def _list_overflows(step: nodes.Step) -> list[Expr]:
+    """Return the numbers in a step of which the checker does not exclude that they are too large."""
+    return [part for whole in step.expressions() for part in typed.walk(whole) if getattr(part, "may_overflow", False)]
 
 
 def _is_partial(step: nodes.Step) -> bool:
     """Return True if a step has an operation that may be too large, or has no value for some numbers."""
     parts = (part for whole in step.expressions() for part in typed.walk(whole))
     names = (getattr(part, "operator", getattr(part, "function", "")) for part in parts)
-    return _may_overflow(step) or any(map(is_partial, names))
+    return bool(_list_overflows(step)) or any(map(is_partial, names))
 
 
 def _is_reached(end: End, value: int | float) -> bool:

@@ -59,7 +59,7 @@ class Bounds:
         if condition.op == "not":
             answer = self.decide(condition.args[0])
             return None if answer is None else not answer
-        if condition.op not in ("lt", "le", "eq") or not condition.args[0].is_numeric:
+        if condition.op not in ("lt", "le", "eq") or not condition.args[0].base.is_numeric:
             return None
         left, right = (self.bound(arg) for arg in condition.args)
         if condition.op == "eq":
@@ -74,14 +74,14 @@ class Bounds:
                 return node.interval
             case "input":
                 field = self._domain.fields.get(node.value)
-                return Interval(field.low, field.high) if node.is_numeric and field is not None else ANY
+                return Interval(field.low, field.high) if node.base.is_numeric and field is not None else ANY
             case "switch":
                 return self._bound_switch(node, facts)
             case "aggregate":
                 return self._bound_aggregate(node)
             case "present":
                 return self.bound(node.args[0], facts)
-        if not node.is_numeric or node.op == "fail":
+        if not node.base.is_numeric or node.op == "fail":
             return ANY
         result = apply(node.op, [self.bound(arg, facts) for arg in node.args])
         is_square = node.op == "*" and node.args[0] is node.args[1]
@@ -95,7 +95,7 @@ class Bounds:
                 cases.append((value, self._assume(condition, facts, truth=True)))
                 facts = self._assume(condition, facts, truth=False)
         cases.append((node.args[-1], facts))
-        return hull(self.bound(value, known) for value, known in cases if value.is_numeric and value.op != "fail")
+        return hull(self.bound(value, known) for value, known in cases if value.base.is_numeric and value.op != "fail")
 
     def _assume(self, condition: Node, facts: Mapping[Node, Interval], *, truth: bool) -> dict[Node, Interval]:
         """Return the facts with those that follow if a condition has this truth."""
@@ -107,10 +107,10 @@ class Bounds:
                 stack.append((part.args[0], not is_true))
             elif part.op == ("and" if is_true else "or"):
                 stack += ((operand, is_true) for operand in part.args)
-            elif part.op in ("lt", "le") and part.args[0].is_numeric:
+            elif part.op in ("lt", "le") and part.args[0].base.is_numeric:
                 low, high = part.args if is_true else reversed(part.args)
                 self._assume_order(low, high, known, is_strict=(part.op == "lt") is is_true)
-            elif part.op == "eq" and is_true and part.args[0].is_numeric:
+            elif part.op == "eq" and is_true and part.args[0].base.is_numeric:
                 for low, high in (part.args, reversed(part.args)):
                     self._assume_order(low, high, known, is_strict=False)
         return known

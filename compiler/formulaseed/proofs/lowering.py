@@ -12,7 +12,7 @@ from formulaseed.language import typed
 from formulaseed.language.functions import FUNCTIONS
 from formulaseed.language.operators import OPERATORS
 from formulaseed.language.typed import Expr, Symbol, SymbolKind
-from formulaseed.language.types import Base, Value
+from formulaseed.language.types import Base
 from formulaseed.proofs.nodes import Node, pair_arms, walk
 from formulaseed.proofs.pool import Pool
 from formulaseed.proofs.world import Domain
@@ -50,13 +50,10 @@ class Lowering:
                 node = self.lower(expression)
             case nodes.Const(value):
                 node = pool.literal(value)
-            case nodes.Case(rules, otherwise):
-                arms = [node for test, then in rules for node in (self.lower_condition(test), pool.literal(then))]
-                node = pool.switch(*arms, pool.literal(otherwise))
-            case nodes.Lookup() as lookup:
-                arms = [node for test, value in self.list_keys(lookup) for node in (test, pool.literal(value))]
-                missing = pool.failure(step.ty.base)
-                node = pool.switch(*arms, pool.literal(lookup.default) if lookup.has_default else missing)
+            case nodes.Case() | nodes.Lookup():
+                rules = step.choices()
+                arms = [part for test, then in rules for part in (self.lower_condition(test), pool.literal(then))]
+                node = pool.switch(*arms, pool.failure(step.ty.base))
         self.set_step(step.name, node)
         return node
 
@@ -65,12 +62,6 @@ class Lowering:
         if not node.is_constant:
             self.pool.anchors.setdefault(node)
         self.steps[name] = node
-
-    def list_keys(self, lookup: nodes.Lookup) -> Iterator[tuple[Node, Value]]:
-        """Yield the condition that each key of a lookup matches, with its value; the first that matches is chosen."""
-        source = self.lower(lookup.source)
-        test = self.pool.equate if lookup.match == "exact" else self.pool.contains
-        return ((test(source, self.pool.constant(key)), value) for key, value in lookup.entries)
 
     def lower_condition(self, expression: Expr | None) -> Node:
         """Return an expression that is tested for truth; without one, a condition that always holds."""

@@ -119,16 +119,11 @@ class Node:
         return FUNCTIONS.get(self.op)
 
     @property
-    def is_numeric(self) -> bool:
-        """True for whole and other numbers."""
-        return self.base in (Base.INTEGER, Base.NUMBER)
-
-    @property
     def interval(self) -> Interval:
         """The interval of a constant or of a segment of numbers; any number for another node."""
         if self.op == "const" and isinstance(self.value, Fraction):
             return Interval(self.value, self.value)
-        return self.value.interval if self.op == "segment" and self.is_numeric else ANY
+        return self.value.interval if self.op == "segment" and self.base.is_numeric else ANY
 
     def count_factors(self, stops: Container[Node]) -> int:
         """Return the largest number of factors if the node is multiplied out; an aggregate, or one of `stops` in it, is one."""

@@ -122,11 +122,11 @@ class PropertyStudy(SeedStudy):
                 continue
             before = self.lowering.steps[step.name]
             if step.name == claim.cause and claim.kind is None:
-                changed.steps[step.name] = self._raise(step, before)
-            elif step.name == claim.step:
+                node = changed.steps[step.name] = self._raise(step, before)
+            if step.name == claim.step:
                 low, high = (before, node) if claim.sign == 1 else (node, before)
                 return before is node or self.prover.prove_order(low, high, assume)
-            elif before is not node and node.is_numeric and not node.nullable:
+            if before is not node and node.base.is_numeric and not node.nullable:
                 for low, high in ((before, node), (node, before)):
                     if self.prover.prove_order(low, high, assume):
                         break  # it is a lemma for later steps

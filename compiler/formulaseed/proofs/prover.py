@@ -161,7 +161,7 @@ class Prover:
         levels, left_out = self._find_levels(roots, depth)
         evaluated = self.pool.anchors if failing is None else self.pool.list_earlier(failing)
         for node in levels:
-            if node.is_numeric and encoder.is_variable(node) and node is not failing:
+            if node.base.is_numeric and encoder.is_variable(node) and node is not failing:
                 solver.add(*encoder.limit(encoder.term(node), self.pool.bounds.bound(node)))
             if node in left_out:
                 continue

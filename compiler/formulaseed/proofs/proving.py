@@ -98,7 +98,7 @@ class Proofs(RenderedDocument):
     def _format_rule(self, claim: Reach) -> str:
         """Return a rule as one line, such as `VERDICT: 'Low Risk' if SCORE < 4.0`."""
         step = next(step for step in self.program.steps if step.name == claim.name)
-        condition = step.rules()[claim.rule or 0][0]
+        condition = step.choices()[claim.rule or 0][0]
         test = "else" if condition is None else f"if {expression_text(condition)}"
         return shorten(f"{claim.name}: {literal_text(claim.value)} {test}", _MAX_RULE_LENGTH)
 
@@ -170,8 +170,8 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
-    claims = [*map(read_property, loaded.program.properties)]
-    claims += (parse_property(text, loaded.program) for text in properties)
+    asked = (parse_property(text, loaded.program) for text in properties)
+    claims = [*map(read_property, loaded.program.properties), *asked]
     study = PropertyStudy([loaded], [parameters], Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:

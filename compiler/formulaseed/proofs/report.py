@@ -65,7 +65,7 @@ def describe_scope(domain: Domain, *, has_cells: bool) -> Iterator[Block]:
 
 def list_ranges(domain: Domain) -> dict[str, str]:
     """Return the ranges of the fields that are numbers, in words, by name."""
-    return {str(field.symbol): field.describe() for field in domain.fields.values() if field.is_numeric}
+    return {str(field.symbol): field.describe() for field in domain.fields.values() if field.base.is_numeric}
 
 
 def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any
 
 from formulaseed.language.types import Value
 from formulaseed.proofs.cells import CellBuilder
@@ -15,7 +15,6 @@ from formulaseed.proofs.claims import Witness
 from formulaseed.proofs.runner import Candidate, Outcome, Row, Runner
 from formulaseed.proofs.world import FieldDomain
 
-_Item = TypeVar("_Item")
 SAMPLES = 1_500
 _CLIMBS = 6
 _CLIMB_STEPS = 200
@@ -186,7 +185,7 @@ class Trials:
         return simplify(candidate._replace(rows=tuple(sorted(candidate.rows, key=repr))))
 
 
-def _put(values: tuple[_Item, ...], place: int, value: _Item) -> tuple[_Item, ...]:
+def _put(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     """Return a copy of a tuple with another item at one place."""
     return (*values[:place], value, *values[place + 1 :])
 

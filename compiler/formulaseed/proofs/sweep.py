@@ -7,7 +7,7 @@ replaced by the old node, so that later steps are compared over equal steps agai
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise, product
 
@@ -32,16 +32,18 @@ Change = tuple[Value, Value] | tuple[()] | None
 
 
 class Comparison(Study):
-    """Two seeds under study. `old_names` maps the steps of the new seed to those of the old one."""
+    """Two seeds under study. `old_names` maps the steps of the new seed to those of the old one; `unchanged` say the same."""
 
     def __init__(
         self,
         seeds: Sequence[FormulaSeed],
         old_names: Mapping[str, str],
         parameters: Sequence[Mapping[str, Value] | None],
+        unchanged: Container[str],
     ) -> None:
         super().__init__(seeds, parameters, Options())
         self.old_names = old_names
+        self.unchanged = unchanged
         self.old = self.lowerings[0]
         # the new seed is lowered twice, so that the cells know the aggregates of both seeds from the start
         self.new = Lowering(self.pool, self.program, self.lowering.domain)
@@ -58,7 +60,7 @@ class Comparison(Study):
         moves: list[Move] = []
         regions: list[Region] | None = None
         if verdict is not None and relations[verdict].status not in ("same", "equal"):
-            regions = self._find_regions(verdict)
+            regions = self._find_regions(relations[verdict])
             moves = list(self._list_moves(verdict, regions))
             possible = next((move.witness for move in moves if move.status == "possible"), None)
             if possible is not None:
@@ -81,7 +83,7 @@ class Comparison(Study):
         """Compare a step of the new seed with its old one; if they are equal, the steps that follow use the old node."""
         old_name = self.old_names[step.name]
         old, new = self.old.steps[old_name], self.new.steps[step.name]
-        if old is new:
+        if old is new and step.name in self.unchanged:
             return StepRelation(step.name, old_name, "same")
 
         def differs(candidate: Candidate) -> bool:
@@ -89,7 +91,7 @@ class Comparison(Study):
             return self._compare(candidate, old_name, step.name) not in (0, None)
 
         start = self.trials.find(differs)
-        is_typed_alike = old.base is new.base or (old.is_numeric and new.is_numeric)
+        is_typed_alike = old.base is new.base or (old.base.is_numeric and new.base.is_numeric)
         if start is None and is_typed_alike and self.prover.is_false(self.pool.negate(self.pool.equate(old, new))):
             self._replaced.append(new)
             self.new.set_step(step.name, old)
@@ -112,7 +114,7 @@ class Comparison(Study):
 
     def _order(self, old: Node, new: Node, old_name: str, new_name: str) -> str | None:
         """Return `never lower` or `never higher` if that is proved of the new number, and remember it; else None."""
-        if not (old.is_numeric and new.is_numeric) or old.nullable or new.nullable:
+        if not (old.base.is_numeric and new.base.is_numeric) or old.nullable or new.nullable:
             return None
         signs = {self._compare(candidate, old_name, new_name) for candidate in self.trials.candidates}
         for sign, low, high, words in ((-1, old, new, "never lower"), (1, new, old, "never higher")):
@@ -181,18 +183,24 @@ class Comparison(Study):
 
     # --- regions
 
-    def _find_regions(self, verdict: str) -> list[Region] | None:
-        """Return the values of a number for which the verdicts differ, if both verdicts are rules over equal steps; else None."""
-        old, new = self.old.steps[self.old_names[verdict]], self.new.steps[verdict]
+    def _find_regions(self, verdict: StepRelation) -> list[Region] | None:
+        """Return the values of a number for which the verdicts differ, if both verdicts are rules over equal steps; else None.
+
+        None as well if a restaurant is known to move by rounding only, outside of these regions.
+        """
+        old, new = self.old.steps[verdict.old_name], self.new.steps[verdict.name]
+        sides = zip(verdict.witness, (verdict.old_name, verdict.name), strict=False)
+        shown = tuple(witness.steps[name] for witness, name in sides)
         parts = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
         used = dict.fromkeys(part for part in parts if part in self.pool.anchors)
         names = {node: name for name, node in reversed(self.new.steps.items())}
         if not used.keys() <= set(self.old.steps.values()) & names.keys():
             return None
         for driver in used:
-            if driver.is_numeric and not driver.nullable:
+            if driver.base.is_numeric and not driver.nullable:
                 changes = list(self._cut(driver, names[driver], old, new))
-                if any(change == () for _, change in changes):
+                known = {change for _, change in changes}
+                if () in known and (not shown or not known.isdisjoint((shown, None))):
                     return list(_describe_changes(names[driver], changes))
         return None
 

@@ -40,11 +40,6 @@ class FieldDomain(NamedTuple):
     per_unit: int | None = None
     nullable: bool = False
 
-    @property
-    def is_numeric(self) -> bool:
-        """True for whole and other numbers."""
-        return self.base in (Base.INTEGER, Base.NUMBER)
-
     def to_json(self, value: Constant) -> Value:
         """Return a value of the field as JSON has it: a whole number as an integer, unless a float must hold it."""
         if not isinstance(value, Fraction):
@@ -57,7 +52,7 @@ class FieldDomain(NamedTuple):
         words = f"one of {len(self.values)} values" if self.values else "any string"
         if self.base is Base.BOOLEAN:
             words = "true or false"
-        elif self.is_numeric:
+        elif self.base.is_numeric:
             words = self._describe_numbers()
         return f"{words}, or null" if self.nullable else words
 
@@ -131,7 +126,7 @@ def join_domains(old: Domain, new: Domain) -> Domain:
 
 def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
     """Return the values that are in both domains of a field. Raises `DataError` if there are none."""
-    is_typed_alike = old.base is new.base or (old.is_numeric and new.is_numeric)
+    is_typed_alike = old.base is new.base or (old.base.is_numeric and new.base.is_numeric)
     values = tuple(value for value in old.values or new.values if not new.values or value in new.values)
     low, high = max(old.low, new.low), min(old.high, new.high)
     is_empty = low > high or (not values and bool(old.values or new.values))
@@ -145,7 +140,7 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
 def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
     """Return the domain of a field, within its declared bounds; with `is_yelp` that of Yelp's data."""
     ty = field.ty
-    if not ty.is_numeric:
+    if not ty.base.is_numeric:
         values = (False, True) if ty.base is Base.BOOLEAN else ty.values or ()
         return FieldDomain(symbol, ty.base, values, nullable=ty.nullable)
     widest = to_fraction(limits.INTEGER_MAX if ty.base is Base.INTEGER else limits.INPUT_MAX)

@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "83bf52b4b7bb95ffe9f87b97a5ba0693165a347463545ffaf6ce6470d3d93fa0"
-BODY_SHA256: Final = "e89ae64b1722d8adfc59b79be6aca08806f8f60960265731298b74df39956ad4"
+SEED_SHA256: Final = "930f7c174ffad887e71b2eb5f1f6d47407ea3cc4bbc6a030e2da9b78336597d9"
+BODY_SHA256: Final = "a47cdfa0fd53561ddc98bdf087744994b1c1c3636a23ce1b8f2caea6807da718"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -84,7 +84,7 @@ class Steps(NamedTuple):
     # policy: "bill | Waiting for the bill or to pay ('waited for the check', 'forever to get the bill', 'waiting in line to pay')"
     N_BILL: int  # waits for the bill: count where extraction.wait_kind == 'bill'
     # policy: "`N_TIMED` | timed waits"
-    N_TIMED: int  # waits with a stated time: count where $IS_TIMED
+    N_TIMED: int  # timed waits, short or long: count where $IS_TIMED
     # policy: "`N_MODERATE` | timed waits of 15 minutes or more and under 45"
     # policy: "A wait under 15 minutes, or one without a number, weighs nothing by itself."
     # waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45

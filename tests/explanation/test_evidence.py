@@ -96,7 +96,7 @@ def test_each_verdict_is_reached_or_said_not_to_be() -> None:
     )
     order = [
         searched,
-        "- Low Risk if R1, R2 and R3 did not count (2) - if reviews lotus-",
+        "- Low Risk if R1, R2 and R3 did not count (2.00) - if reviews lotus-",
         "High Risk: none of these leads there",
     ]
     assert sorted(order, key=join_words(lotus.steps_text).index) == order

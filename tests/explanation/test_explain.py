@@ -91,7 +91,7 @@ def test_the_story_of_one_restaurant() -> None:
     ]  # fmt: skip
     assert sorted(order, key=text.index) == order
     assert text.startswith(order[0])
-    assert all(len(row) <= 100 for row in text.splitlines())
+    assert all(len(row) <= 120 for row in text.splitlines())
 
 
 def test_a_quote_is_the_extractors_where_it_gave_one() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 from explaining import G1A, LINES, choose, count, explain_line, formula, make_seed
@@ -65,13 +66,49 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
     """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
     line, explanation = LINES["golden-carp"], explain_line("golden-carp")
     assert explanation.attribution is not None
-    assert "Other parts turn the sign of R3." in " ".join(explanation.text.split())
+    assert "R3 lowers the score on average, but alone R3 would raise it." in " ".join(explanation.text.split())
     part = next(part for part in explanation.attribution.parts if part.code == "R3")
     counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
     rows = [row for row in line["rows"] if row["review_id"] not in counted]
     alone = load_evaluator(G1A).trace(rows, {**line["context"], "categories": ""})
     assert part.alone == pytest.approx(alone["RAW_RISK"])
     assert part.alone > explanation.attribution.base
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_signs_that_differ_are_named(name: str) -> None:
+    """Parts in the table that raise the score on average, but alone or beside all others lower it, or the other way around."""
+    explanation = explain_line(name)
+    attribution = explanation.attribution
+    assert attribution is not None
+    text = " ".join(explanation.text.split())
+    found: dict[tuple[str, str], str] = {}
+    for codes, verb, place, ending in re.findall(
+        r"(R\d[^.]*?) (raise|lower)s? the score on average, but (alone|without) ([^.]*)\.", text
+    ):
+        for code in re.split(r", | and ", codes):
+            found[code, place] = f"{verb} {ending.split()[-2 if place == 'alone' else -1]}"
+    is_limited = any(part.source == "limit" for part in attribution.parts)
+    listed = [part for part in attribution.parts if f" {part.code} " in f" {text} " and part.without is not None]
+    for part in listed:
+        assert part.alone is not None
+        assert part.without is not None
+        words = ("raise", "lower", "higher") if part.change > 0 else ("lower", "raise", "lower")
+        alone, effect = round(part.alone - attribution.base, 2), round(attribution.value - part.without, 2)
+        opposite = f"{words[0]} {words[1]}" if alone * part.change < 0 else None
+        assert found.pop((part.code, "alone"), None) == opposite
+        changed = f"{words[0]} {words[2]}" if effect * part.change < 0 else None
+        same = f"{words[0]} same" if effect == 0 and not is_limited else None
+        assert found.pop((part.code, "without"), None) == (changed or same)
+    assert not found
+
+
+def test_all_rules_are_in_the_scale() -> None:
+    """Also those that compare something else than the score: in words if there is one comparison."""
+    rules = {"N < 2": "few", "SCORE > 8 and N > 4": "many", "SCORE > 6": "high"}
+    steps = [count("N"), formula("SCORE", "N * 2.0"), choose("V", rules, "low")]
+    text = explain(make_seed(steps, "V"), [{"review_id": f"r{place}"} for place in range(3)], {}, "b").text
+    assert "(few under 2, many by another rule, high if “score” is over 6, else low)" in text
 
 
 @pytest.mark.parametrize("task", ["g1a_v2", "wait_times", "kitchen_hygiene", "date_night"])

@@ -13,6 +13,7 @@ from formulaseed.language import typed
 from formulaseed.language.operators import Fault
 from formulaseed.language.typed import Expr
 from formulaseed.language.types import INTEGER
+from formulaseed.proofs.nodes import is_short
 
 MAX_EXPONENT = 2_000
 
@@ -40,7 +41,10 @@ class ExactEvaluation(Evaluation):
             value = self.evaluate(exponent, row)
             if isinstance(value, Fraction) and abs(value) > MAX_EXPONENT:  # exact powers would take hours
                 raise Fault("overflow", "the exponent is too large")
-        return exact(super().evaluate(expression, row))
+        result = exact(super().evaluate(expression, row))
+        if isinstance(result, Fraction) and not is_short(result):  # Python refuses to print it, in a fault for example
+            raise Fault("overflow", "the number has too many digits")
+        return result
 
     def evaluate_aggregate(self, aggregate: typed.Aggregate) -> Any:
         """The value of an aggregate, exact: sums begin with a whole 0, and a mean is a quotient of fractions."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
+from formulaseed.explanation.change_sentences import DECIMALS, describe_changes, format_score, join_ways
 from formulaseed.explanation.conditions import join_words
 from formulaseed.explanation.evidence_text import describe_stars
 from formulaseed.explanation.model import (
@@ -13,12 +13,10 @@ from formulaseed.explanation.model import (
     MAX_LEFT_OUT_REVIEWS,
     Attribution,
     AttributionPart,
-    Change,
     Comparison,
     ExplanationData,
     Review,
     Rule,
-    Value,
 )
 from formulaseed.explanation.verdict import Shades, build_badge
 from formulaseed.pages.blocks import Block, Items, Line, ListItem, Paragraph, Table, join_names
@@ -35,51 +33,67 @@ _NO_CHANGE = (
 )
 _MAX_LABEL_CHARACTERS = 52
 _MIN_QUOTE_CHARACTERS = 16
-_ROW_CHARACTERS = 88  # for the label of a part, the score without it and the quote, so that a row has 120 columns
-_DECIMALS = 2
+_ROW_CHARACTERS = 84  # for the label of a part, the score without it and the quote, so that a row has 120 columns
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
 
 def build_summary_blocks(
     explanation: ExplanationData, hint: str = "", shades: Shades | None = None, chart: Block | None = None
-) -> Iterator[Block]:
-    """Yield the first screen: the score and its parts, or else the rule that holds, then what would change the verdict.
+) -> Sequence[Block]:
+    """Return the first screen: the score and its parts, or else the rule that holds, then what would change the verdict.
 
     The last line ends with `hint`. In a page `shades` are the colours of verdicts, and `chart` takes the place of the parts.
     """
+    for limit in range(MAX_LISTED_PARTS, 0, -1):
+        blocks = _build_blocks(explanation, limit, hint, shades or {}, chart)
+        if chart is not None or sum(map(_count_lines, blocks)) <= _MAX_LINES:
+            break
+    return blocks
+
+
+def _build_blocks(
+    explanation: ExplanationData, limit: int, hint: str, shades: Shades, chart: Block | None
+) -> list[Block]:
+    """Return the first screen with at most `limit` parts that have a row of their own; it may be too long."""
     attribution = explanation.attribution
     blocks: list[Block] = []
+    parts: Sequence[AttributionPart] = ()
     if attribution is None:
         sentences = [rule.because for rule in explanation.rules if rule.state == "taken" and rule.because]
         blocks += (Paragraph(f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.") for sentence in sentences)
         blocks += map(Paragraph, explanation.because[: 1 if sentences else _MAX_SENTENCES])
     else:
-        blocks.append(Paragraph(_describe_score(attribution, explanation.rules, shades or {})))
+        blocks.append(Paragraph(_describe_score(attribution, explanation.rules, shades)))
+        parts = attribution.parts if chart is not None else _list_parts(attribution, limit)
         if attribution.parts:
-            blocks.append(chart or build_parts_table(explanation, attribution))
-    texts = [" ".join(_describe_rest(explanation)), f"{_describe_policy(explanation)}{hint}"]
-    notes = [Paragraph(text, "note") for text in texts if explanation.error is None]
-    yield from blocks
+            blocks.append(chart or build_parts_table(explanation, attribution, limit))
+    text = " ".join((*_describe_rest(explanation, parts), _describe_policy(explanation)))
+    notes = [Paragraph(f"{text}{hint}", "note")] if explanation.error is None else []
     room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))) if chart is None else _MAX_LINES
-    items = _list_changes(explanation, room, shades or {})
-    if items:
-        yield Items(items)
-    yield from notes
+    items = _list_changes(explanation, parts, room, shades)
+    return [*blocks, *([Items(items)] if items else []), *notes]
 
 
-def _list_changes(explanation: ExplanationData, room: int, shades: Shades) -> list[ListItem]:
-    """Return an item for each sentence about changes that fits into `room` lines, at least the first; or that there is none."""
-    items: list[ListItem] = []
-    for sentence in describe_changes(explanation):
-        item = ListItem((build_badge(sentence.verdict, shades), f" {sentence.ways}."))
-        room -= _count_lines(Items([item]))
-        if items and room < 0:
-            items[-1] = ListItem((*items[-1].line, " Other verdicts: --steps."))
-            break
-        items.append(item)
-    if not items and explanation.rules and explanation.error is None:
-        items.append(ListItem(_NO_CHANGE))
-    return items
+def _list_changes(
+    explanation: ExplanationData, parts: Sequence[AttributionPart], room: int, shades: Shades
+) -> list[ListItem]:
+    """Return an item for each other verdict, with as many ways as fit into `room` lines, at least one; or that none was found."""
+    sentences = [*describe_changes(explanation, parts)]
+    total = sum(len(sentence.ways) for sentence in sentences)
+    for count in range(total, 0, -1):
+        lines: list[Line] = []
+        left = count
+        for sentence in sentences:
+            ways = sentence.ways[:left]
+            left -= len(ways)
+            if ways:
+                lines.append((build_badge(sentence.verdict, shades), f" {join_ways(ways)}."))
+        if count < total:
+            lines[-1] = (*lines[-1], " More ways: --steps.")
+        items = [*map(ListItem, lines)]
+        if count == 1 or _count_lines(Items(items)) <= room:
+            return items
+    return [ListItem(_NO_CHANGE)] if explanation.rules and explanation.error is None else []
 
 
 def _count_lines(block: Block) -> int:
@@ -88,10 +102,7 @@ def _count_lines(block: Block) -> int:
 
 
 def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Shades) -> Line:
-    """Return the score and the rules as a scale: `risk score 4.89 of 20 points (Low Risk under 4, else High Risk)`.
-
-    Rules that compare something else are not part of the scale.
-    """
+    """Return the score and the rules as a scale: `risk score 4.89 of 20 points (Low Risk under 4, else High Risk)`."""
     unit = f" {attribution.unit}" if attribution.unit else ""
     highest = f" of {format_number(attribution.highest)}" if attribution.highest is not None else ""
     line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{highest}{unit} "]
@@ -100,9 +111,18 @@ def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Sha
         separator = ", " if len(line) > 1 else "("
         if rule.condition is None:
             line += [f"{separator}else ", badge]
-        elif len(rule.comparisons) == 1 and rule.comparisons[0].left == attribution.step:
-            line += [separator, badge, f" {_describe_limit(rule.comparisons[0])}"]
+        else:
+            line += [separator, badge, _describe_rule(rule, attribution.step)]
     return *line, ")"
+
+
+def _describe_rule(rule: Rule, step: str) -> str:
+    """Return when a rule holds: of the number `step` only the limit, of others also what is compared, if that is short."""
+    if len(rule.comparisons) != 1:
+        return " by another rule"
+    [comparison] = rule.comparisons
+    limit = _describe_limit(comparison)
+    return f" {limit}" if comparison.left == step else f" if {comparison.subject} is {limit}"
 
 
 def _describe_limit(comparison: Comparison) -> str:
@@ -116,19 +136,19 @@ def format_number(value: float) -> str:
     """Return a number with two decimals, an integer without decimals, and a very small or large one with an exponent."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
-    if abs(value) < 10**-_DECIMALS or abs(value) >= 1e15:
+    if abs(value) < 10**-DECIMALS or abs(value) >= 1e15:
         return format_value(value)
-    return f"{value:.{_DECIMALS}f}"
+    return f"{value:.{DECIMALS}f}"
 
 
 def build_parts_table(explanation: ExplanationData, attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Table:
-    """Return the table of the base and the parts: the share of each, the score so far and without it, and its main review.
+    """Return the table of the base and the parts: the change by each, the score so far and without it, and its main review.
 
     Parts after the first `limit` share one row. Each change is the difference of the scores as they are written,
     so that they add up.
     """
     score = attribution.base
-    rows: list[tuple[str, ...]] = [("", "starting score", "", _fix(score), "", "")]
+    rows: list[tuple[str, ...]] = [("", "starting score", "", format_score(score), "", "")]
     parts = [part for part in attribution.parts if part.source != "limit"]
     listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
@@ -145,12 +165,12 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
         lines.append((codes, label, math.fsum(part.change for part in rest), "", ""))
     lines += [("", part.label, part.change, "", "") for part in attribution.parts if part.source == "limit"]
     for code, label, change, without, quote in lines:
-        rows.append((code, label, _format_step(score, score + change), _fix(score + change), without, quote))
+        rows.append((code, label, _format_step(score, score + change), format_score(score + change), without, quote))
         score += change
-    return Table(("", "", "share", "score", "without", ""), rows)
+    return Table(("", "", "on average", "sum", "if left out", "main review"), rows)
 
 
-def _list_parts(attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Sequence[AttributionPart]:
+def _list_parts(attribution: Attribution, limit: int) -> Sequence[AttributionPart]:
     """Return the parts that have a row of their own in the table."""
     parts = [part for part in attribution.parts if part.source != "limit"]
     return parts if len(parts) <= limit + 1 else parts[:limit]
@@ -166,17 +186,12 @@ def build_part_items(attribution: Attribution) -> Iterator[ListItem]:
 def _describe_without(part: AttributionPart) -> str:
     """Return the score without a part, with the verdict if that is another one; empty for a limit."""
     verdict = [] if part.verdict_without is None else [format_plain(part.verdict_without)]
-    return "" if part.without is None else " ".join([*verdict, _fix(part.without)])
-
-
-def _fix(value: float) -> str:
-    """Return a score with its fixed number of decimals."""
-    return f"{value:.{_DECIMALS}f}"
+    return "" if part.without is None else " ".join([format_score(part.without), *verdict])
 
 
 def _format_step(before: float, after: float) -> str:
     """Return the change between two scores as they are written, with its sign."""
-    return f"{float(_fix(after)) - float(_fix(before)):+.{_DECIMALS}f}"
+    return f"{float(format_score(after)) - float(format_score(before)):+.{DECIMALS}f}"
 
 
 def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARACTERS) -> str:
@@ -184,7 +199,8 @@ def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARAC
     label = one_line(part.label)
     if len(label) > max_characters:
         start, comma, _ = label[:max_characters].rpartition(", ")
-        label = f"{start}, etc." if comma else f"{label[:max_characters]} …"
+        rest = label.removeprefix(start).count(", ")
+        label = f"{start} + {number_of(rest, 'condition')}" if comma else f"{label[:max_characters]} …"
     if len(part.reviews) > 1:
         return f"{label} ({number_of(len(part.reviews), 'review')})"
     return label
@@ -219,126 +235,43 @@ def _describe_review(review: Review, width: int) -> str:
     return f"“{quote}”{about}"
 
 
-# --- what would change it
-
-
-class ChangeSentence(NamedTuple):
-    """A sentence about ways to another verdict: each of the `changes` leads there, to the number of the same place in `scores`.
-
-    A score is empty if the rules do not compare it there, or the change does not move it.
-    """
-
-    verdict: Value
-    changes: Sequence[Change]
-    scores: Sequence[str]
-    ways: str
-
-    @property
-    def text(self) -> str:
-        """The whole sentence."""
-        return f"{one_line(format_plain(self.verdict))} {self.ways}."
-
-
-def describe_changes(explanation: ExplanationData) -> Iterator[ChangeSentence]:
-    """Yield a sentence for each other verdict with all changes that lead to it, those of the fewest reviews first."""
-    names = _name_parts(explanation.attribution)
-    for verdict in dict.fromkeys(change.verdict for change in explanation.changes):
-        changes = [change for change in explanation.changes if change.verdict == verdict]
-        step = _find_compared_number(explanation, verdict)
-        scores = [_format_score(change, step) for change in changes]
-        ways: list[str] = []
-        single: list[tuple[str, str]] = []
-        for change, score in zip(changes, scores, strict=True):
-            if change.kind == "fewer reviews" and change.number == 1:
-                single.append((_name_reviews(change.review_ids, names)[0], score))
-            else:
-                sample = f"if like {change.like}" if change.counts and change.is_observed else ""
-                details = ", ".join(filter(None, (score, sample)))
-                ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
-        if single:
-            ways.insert(0, _describe_single(single))
-        yield ChangeSentence(verdict, changes, scores, ", or ".join(ways))
-
-
-def _name_parts(attribution: Attribution | None) -> dict[frozenset[str], str]:
-    """Return the codes of the parts by the ids of their reviews."""
-    parts = attribution.parts if attribution is not None else []
-    return {frozenset(part.reviews): part.code for part in parts if part.reviews}
-
-
-def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]) -> list[str]:
-    """Return reviews by name: the codes of parts that consist of some of them, and the ids of the others."""
-    codes = {ids: code for ids, code in names.items() if ids <= {*review_ids}}
-    rest = {*review_ids}.difference(*codes)
-    return [*codes.values(), *(review_id for review_id in review_ids if review_id in rest)]
-
-
-def _find_compared_number(explanation: ExplanationData, verdict: Value) -> str | None:
-    """Return the step of the score if a rule for `verdict` compares it, or holds otherwise; None if none does."""
-    if explanation.attribution is None:
-        return None
-    step = explanation.attribution.step
-    rules = [rule for rule in explanation.rules if rule.result == verdict]
-    is_compared = any(rule.condition is None or step in [side.left for side in rule.comparisons] for rule in rules)
-    return step if is_compared else None
-
-
-def _format_score(change: Change, step: str | None) -> str:
-    """Return the score after a change; empty if the change does not move it, or `step` is None."""
-    effect = change.effects.get(step) if step is not None else None
-    if effect is None or isinstance(effect.after, str | None):
-        return ""
-    return format_number(float(effect.after))
-
-
-def _describe_single(reviews: Sequence[tuple[str, str]]) -> str:
-    """Return in words that one of some reviews did not count, with the score without each; `reviews` are names and scores."""
-    if len(reviews) == 1:
-        name, score = reviews[0]
-        return f"if {name} did not count{f' ({score})' if score else ''}"
-    listed = "; ".join(" ".join(filter(None, review)) for review in reviews)
-    either = "either of two reviews" if len(reviews) == 2 else f"any one of {len(reviews)} reviews"
-    return f"if {either} did not count ({listed})"
-
-
-def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
-    """Return a change in words: several reviews to leave out, reviews to add, or the value of a parameter."""
-    if change.kind == "parameter":
-        return change.text
-    if change.kind == "fewer reviews":
-        return f"if {join_words(_name_reviews(change.review_ids, names), 'and')} did not count"
-    if not change.counts:
-        return change.text
-    counts = join_words([f"“{one_line(label)}”" for label in change.counts], "and")
-    rest = "" if change.is_observed else ", which no review of this run is"
-    return f"with {number_of(int(change.number), 'new review')} counted as {counts}{rest}"
-
-
 # --- what was read
 
 
-def _describe_rest(explanation: ExplanationData) -> Iterator[str]:
-    """Yield sentences about shares, about reviews that no condition counts, and about missing facts."""
+def _describe_rest(explanation: ExplanationData, parts: Sequence[AttributionPart]) -> Iterator[str]:
+    """Yield sentences about the parts in the table, and about missing facts."""
     attribution = explanation.attribution
-    if attribution is not None and attribution.parts:
-        yield from _describe_shares(attribution)
-    if attribution is not None and attribution.uncounted:
-        reviews = f"{attribution.uncounted} of {number_of(explanation.reviews, 'review')}"
-        yield f"No condition counts {reviews}."
+    if attribution is not None and parts:
+        yield "“On average” is over all orders of counting parts; “if left out” is the score without a part."
+        yield from _describe_signs(attribution, [part for part in parts if part.source != "limit"])
     names = [missing.name for missing in explanation.missing]
     yield f"Missing facts: {', '.join(names) if names else 'none'}."
 
 
-def _describe_shares(attribution: Attribution) -> Iterator[str]:
-    """Yield how to read the shares: that they differ from absences, and which parts have the other sign when alone."""
-    listed = [part for part in _list_parts(attribution) if part.without is not None]
-    if any(_fix(attribution.value - part.change) != _fix(part.without or 0.0) for part in listed):
-        yield "Shares add up to the score; without a part it can change by more, less or the opposite."
-    turned = [
-        part.code for part in listed if part.alone is not None and (part.alone - attribution.base) * part.change < 0
-    ]
-    if turned:
-        yield f"Other parts turn the {'sign' if len(turned) == 1 else 'signs'} of {join_words(turned, 'and')}."
+def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
+    """Yield which parts raise or lower the score on average, but not alone, or not beside all other parts."""
+    is_limited = any(part.source == "limit" for part in attribution.parts)
+    for sign, effect, opposite, other in ((1, "raise", "lower", "higher"), (-1, "lower", "raise", "lower")):
+        own = [part for part in parts if sign * part.change > 0]
+        alone = [part for part in own if sign * _subtract(part.alone, attribution.base) < 0]
+        beside = [part for part in own if sign * _subtract(attribution.value, part.without) < 0]
+        idle = [part for part in own if not is_limited and _subtract(attribution.value, part.without) == 0]
+        without = "without {} it would be"
+        cases = (
+            (alone, f"alone {{}} would {opposite} it"),
+            (beside, f"{without} {other}"),
+            (idle, f"{without} the same"),
+        )
+        for turned, ending in cases:
+            if turned:
+                names = join_words([part.code for part in turned], "and")
+                verb, subject = (f"{effect}s", names) if len(turned) == 1 else (effect, "one of them")
+                yield f"{names} {verb} the score on average, but {ending.format(subject)}."
+
+
+def _subtract(score: float | None, other: float | None) -> float:
+    """Return the difference of two scores as they are written; not a number if one is not known."""
+    return math.nan if score is None or other is None else float(format_score(score)) - float(format_score(other))
 
 
 def _describe_policy(explanation: ExplanationData) -> str:
@@ -350,4 +283,8 @@ def _describe_policy(explanation: ExplanationData) -> str:
         policy += f" {run['seed_version']}"
     if run.get("seed_sha256"):
         policy += f" ({str(run['seed_sha256'])[:7]})"
-    return f"{number_of(explanation.reviews, 'review')} read ({reader}). Policy {policy}."
+    attribution = explanation.attribution
+    uncounted = ""
+    if attribution is not None and attribution.uncounted:
+        uncounted = f", {attribution.uncounted} counted by no condition"
+    return f"{number_of(explanation.reviews, 'review')} read ({reader}){uncounted}. Policy {policy}."

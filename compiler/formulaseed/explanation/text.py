@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from formulaseed.explanation.change_sentences import describe_changes, join_ways
 from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
@@ -28,7 +29,7 @@ from formulaseed.explanation.model import (
     Rule,
     Step,
 )
-from formulaseed.explanation.summary import build_part_items, build_summary_blocks, describe_changes
+from formulaseed.explanation.summary import build_part_items, build_summary_blocks
 from formulaseed.explanation.verdict import Shades, assign_shades, build_badge
 from formulaseed.explanation.waterfall import build_waterfall
 from formulaseed.pages.blocks import (
@@ -205,7 +206,7 @@ def _describe_distance(comparison: Comparison) -> str:
 def _build_change_items(explanation: ExplanationData, shades: Shades) -> Iterator[ListItem]:
     """Yield an item for each other verdict, with all ways to it, and below each of them with the steps that it moves."""
     for sentence in describe_changes(explanation):
-        yield ListItem((build_badge(sentence.verdict, shades), f" {sentence.ways}"))
+        yield ListItem((build_badge(sentence.verdict, shades), f" {join_ways(sentence.ways)}"))
         yield from (ListItem(_describe_change(change), 1) for change in sentence.changes)
 
 

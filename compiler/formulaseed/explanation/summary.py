@@ -287,4 +287,4 @@ def _describe_policy(explanation: ExplanationData) -> str:
     uncounted = ""
     if attribution is not None and attribution.uncounted:
         uncounted = f", {attribution.uncounted} counted by no condition"
-    return f"{number_of(explanation.reviews, 'review')} read ({reader}){uncounted}. Policy {policy}."
+    return f"{number_of(explanation.reviews, 'relevant review')} read ({reader}){uncounted}. Policy {policy}."

@@ -256,11 +256,10 @@ def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) 
         alone = [part for part in own if sign * _subtract(part.alone, attribution.base) < 0]
         beside = [part for part in own if sign * _subtract(attribution.value, part.without) < 0]
         idle = [part for part in own if not is_limited and _subtract(attribution.value, part.without) == 0]
-        without = "without {} it would be"
         cases = (
             (alone, f"alone {{}} would {opposite} it"),
-            (beside, f"{without} {other}"),
-            (idle, f"{without} the same"),
+            (beside, f"without {{}} it would be {other}"),
+            (idle, "leaving out just {} changes nothing"),
         )
         for turned, ending in cases:
             if turned:

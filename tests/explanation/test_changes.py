@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from explaining import G1A, LINES, choose, count, explain_line, explain_run, formula, make_seed
 from formulaseed import DataError, EvaluationError, Evaluator, explain, extract, load_evaluator
-from formulaseed.explanation.change_sentences import describe_changes, format_score
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS, Change
+from formulaseed.explanation.summary import describe_changes, format_score, join_ways
 from formulaseed.testing import contexts as contexts_of
 from formulaseed.testing import rows as rows_of
 from formulaseed.testing.random_seeds import seeds
@@ -39,6 +39,11 @@ def evaluate_change(evaluator: Evaluator, change: Change, rows: Sequence[Json], 
     return evaluator.trace(reviews, context, parameters)
 
 
+def write_sentences(explanation: Explanation) -> list[str]:
+    """The sentences about changes, each with all ways."""
+    return [f"{sentence.verdict} {join_ways(sentence.ways)}." for sentence in describe_changes(explanation)]
+
+
 def check_sentences(explanation: Explanation, evaluator: Evaluator, rows: Sequence[Json], context: Json) -> int:
     """Assert that all sentences of an explanation come true; return how many changes they state."""
     checked = 0
@@ -51,7 +56,7 @@ def check_sentences(explanation: Explanation, evaluator: Evaluator, rows: Sequen
             if score:
                 assert attribution is not None
                 assert score == format_score(float(steps[attribution.step]))
-                assert score in sentence.text
+                assert score in join_ways(sentence.ways)
             checked += 1
     assert checked == len(explanation.changes)
     return checked
@@ -102,19 +107,22 @@ def test_what_is_no_advice_is_not_said() -> None:
 
 def test_single_reviews_share_a_sentence_and_parts_have_their_code() -> None:
     """With the score without each; several reviews that are a whole part are named by its code."""
-    sentences = [sentence.text for sentence in describe_changes(explain_line("hanks-blue-plate"))]
-    assert sentences[0].startswith("Low Risk if either of two reviews did not count (R1 2.85; R2 3.71)")
-    assert [sentence.text for sentence in describe_changes(explain_line("lotus-garden"))] == [
-        "Low Risk if R1, R2 and R3 did not count (2.00)."
+    sentences = [
+        f"{sentence.verdict} {join_ways(sentence.ways)}."
+        for sentence in describe_changes(explain_line("hanks-blue-plate"))
     ]
+    assert sentences[0].startswith("Low Risk if either of two reviews did not count (R1 2.85; R2 3.71)")
+    assert [
+        f"{sentence.verdict} {join_ways(sentence.ways)}." for sentence in describe_changes(explain_line("lotus-garden"))
+    ] == ["Low Risk if R1, R2 and R3 did not count (2.00)."]
 
 
 def test_a_review_of_a_larger_part_is_named_with_its_code() -> None:
     """Only parts that are shown give names: on the first screen those in the table, without a choice all."""
     explanation = explain_line("marigold-bakehouse")
     (low, critical) = describe_changes(explanation)
-    assert low.text.endswith("“helpful answers by staff” (3.64, if like marigold-bakehouse-10 of R2).")
-    assert critical.text.endswith("counted as “moderate reactions” (9.79, if like R1).")
+    assert low.ways[-1].endswith("“helpful answers by staff” (3.64, if like marigold-bakehouse-10 of R2)")
+    assert critical.ways[-1].endswith("counted as “moderate reactions” (9.79, if like R1)")
     (low, _) = describe_changes(explanation, parts=())
     assert low.ways[0] == "if marigold-bakehouse-05 did not count (1.50)"
     assert low.ways[1].endswith("(3.64, if like marigold-bakehouse-10)")
@@ -131,7 +139,7 @@ def test_added_reviews_are_those_of_the_run() -> None:
         for name, tone in rows.items()
     ]
     first, _ = explain_run(seed, lines)
-    assert [sentence.text for sentence in describe_changes(first)] == [
+    assert write_sentences(first) == [
         "good with 1 new review counted as “good”, which no review of this run is (1.00).",
         "bad with 2 new reviews counted as “bad” (if like b1).",
     ]

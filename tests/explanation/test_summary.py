@@ -84,13 +84,10 @@ def test_signs_that_differ_are_named(name: str) -> None:
     text = " ".join(explanation.text.split())
     found: dict[tuple[str, str], str] = {}
     for codes, verb, place, ending in re.findall(
-        r"(R\d[^.]*?) (raise|lower)s? the score on average, but (alone|without|leaving) ([^.]*)\.", text
+        r"(R\d[^.]*?) (raise|lower)s? the score on average, but (alone|without) ([^.]*)\.", text
     ):
         for code in re.split(r", | and ", codes):
-            found[code, place.replace("leaving", "without")] = (
-                f"{verb} {ending.split()[-2 if place == 'alone' else -1]}"
-            )
-    is_limited = any(part.source == "limit" for part in attribution.parts)
+            found[code, place] = f"{verb} {ending.split()[-2 if place == 'alone' else -1]}"
     listed = [part for part in attribution.parts if f" {part.code} " in f" {text} " and part.without is not None]
     for part in listed:
         assert part.alone is not None
@@ -100,8 +97,7 @@ def test_signs_that_differ_are_named(name: str) -> None:
         opposite = f"{words[0]} {words[1]}" if alone * part.change < 0 else None
         assert found.pop((part.code, "alone"), None) == opposite
         changed = f"{words[0]} {words[2]}" if effect * part.change < 0 else None
-        same = f"{words[0]} nothing" if effect == 0 and not is_limited else None
-        assert found.pop((part.code, "without"), None) == (changed or same)
+        assert found.pop((part.code, "without"), None) == changed
     assert not found
 
 

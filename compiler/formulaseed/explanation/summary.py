@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
 
-from formulaseed.explanation.change_sentences import DECIMALS, describe_changes, format_score, join_ways
 from formulaseed.explanation.conditions import join_words
 from formulaseed.explanation.evidence_text import describe_stars
 from formulaseed.explanation.model import (
@@ -13,10 +15,11 @@ from formulaseed.explanation.model import (
     MAX_LEFT_OUT_REVIEWS,
     Attribution,
     AttributionPart,
-    Comparison,
+    Change,
     ExplanationData,
     Review,
     Rule,
+    Value,
 )
 from formulaseed.explanation.verdict import Shades, build_badge
 from formulaseed.pages.blocks import Block, Items, Line, ListItem, Paragraph, Table, join_names
@@ -34,6 +37,7 @@ _NO_CHANGE = (
 _MAX_LABEL_CHARACTERS = 52
 _MIN_QUOTE_CHARACTERS = 16
 _ROW_CHARACTERS = 84  # for the label of a part, the score without it and the quote, so that a row has 120 columns
+_DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
 
@@ -78,17 +82,12 @@ def _list_changes(
     explanation: ExplanationData, parts: Sequence[AttributionPart], room: int, shades: Shades
 ) -> list[ListItem]:
     """Return an item for each other verdict, with as many ways as fit into `room` lines, at least one; or that none was found."""
-    sentences = [*describe_changes(explanation, parts)]
-    total = sum(len(sentence.ways) for sentence in sentences)
-    for count in range(total, 0, -1):
+    ways = [(sentence.verdict, way) for sentence in describe_changes(explanation, parts) for way in sentence.ways]
+    for count in range(len(ways), 0, -1):
         lines: list[Line] = []
-        left = count
-        for sentence in sentences:
-            ways = sentence.ways[:left]
-            left -= len(ways)
-            if ways:
-                lines.append((build_badge(sentence.verdict, shades), f" {join_ways(ways)}."))
-        if count < total:
+        for verdict, group in groupby(ways[:count], key=itemgetter(0)):
+            lines.append((build_badge(verdict, shades), f" {join_ways([way for _, way in group])}."))
+        if count < len(ways):
             lines[-1] = (*lines[-1], " More ways: --steps.")
         items = [*map(ListItem, lines)]
         if count == 1 or _count_lines(Items(items)) <= room:
@@ -107,38 +106,33 @@ def _describe_score(attribution: Attribution, rules: Sequence[Rule], shades: Sha
     highest = f" of {format_number(attribution.highest)}" if attribution.highest is not None else ""
     line: list[str] = [f"{attribution.label} {format_number(attribution.value)}{highest}{unit} "]
     for rule in rules:
-        badge = build_badge(rule.result, shades)
-        separator = ", " if len(line) > 1 else "("
-        if rule.condition is None:
-            line += [f"{separator}else ", badge]
-        else:
-            line += [separator, badge, _describe_rule(rule, attribution.step)]
+        start = f"{', ' if len(line) > 1 else '('}{'else ' if rule.condition is None else ''}"
+        line += [start, build_badge(rule.result, shades), _describe_rule(rule, attribution.step)]
     return *line, ")"
 
 
 def _describe_rule(rule: Rule, step: str) -> str:
-    """Return when a rule holds: of the number `step` only the limit, of others also what is compared, if that is short."""
+    """Return when a rule holds: of the number `step` only the limit, of others also what is compared; empty for `else`."""
     if len(rule.comparisons) != 1:
-        return " by another rule"
-    [comparison] = rule.comparisons
-    limit = _describe_limit(comparison)
-    return f" {limit}" if comparison.left == step else f" if {comparison.subject} is {limit}"
-
-
-def _describe_limit(comparison: Comparison) -> str:
-    """Return the limit of a rule in words: `under 4`."""
-    right = comparison.right_value
-    values = right if isinstance(right, list) else [right]
-    return f"{_LIMIT_WORDS.get(comparison.operator, comparison.operator)} {', '.join(map(format_plain, values))}"
+        return "" if rule.condition is None else " by another rule"
+    [side] = rule.comparisons
+    values = side.right_value if isinstance(side.right_value, list) else [side.right_value]
+    limit = f"{_LIMIT_WORDS.get(side.operator, side.operator)} {', '.join(map(format_plain, values))}"
+    return f" {limit}" if side.left == step else f" if {side.subject} is {limit}"
 
 
 def format_number(value: float) -> str:
     """Return a number with two decimals, an integer without decimals, and a very small or large one with an exponent."""
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
-    if abs(value) < 10**-DECIMALS or abs(value) >= 1e15:
+    if abs(value) < 10**-_DECIMALS or abs(value) >= 1e15:
         return format_value(value)
-    return f"{value:.{DECIMALS}f}"
+    return f"{value:.{_DECIMALS}f}"
+
+
+def format_score(value: float) -> str:
+    """Return a score with its fixed number of decimals."""
+    return f"{value:.{_DECIMALS}f}"
 
 
 def build_parts_table(explanation: ExplanationData, attribution: Attribution, limit: int = MAX_LISTED_PARTS) -> Table:
@@ -191,7 +185,7 @@ def _describe_without(part: AttributionPart) -> str:
 
 def _format_step(before: float, after: float) -> str:
     """Return the change between two scores as they are written, with its sign."""
-    return f"{float(format_score(after)) - float(format_score(before)):+.{DECIMALS}f}"
+    return f"{float(format_score(after)) - float(format_score(before)):+.{_DECIMALS}f}"
 
 
 def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARACTERS) -> str:
@@ -201,9 +195,7 @@ def describe_part(part: AttributionPart, max_characters: int = _MAX_LABEL_CHARAC
         start, comma, _ = label[:max_characters].rpartition(", ")
         rest = label.removeprefix(start).count(", ")
         label = f"{start} + {number_of(rest, 'condition')}" if comma else f"{label[:max_characters]} …"
-    if len(part.reviews) > 1:
-        return f"{label} ({number_of(len(part.reviews), 'review')})"
-    return label
+    return f"{label} ({number_of(len(part.reviews), 'review')})" if len(part.reviews) > 1 else label
 
 
 def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
@@ -250,18 +242,12 @@ def _describe_rest(explanation: ExplanationData, parts: Sequence[AttributionPart
 
 def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
     """Yield which parts raise or lower the score on average, but not alone, or not beside all other parts."""
-    is_limited = any(part.source == "limit" for part in attribution.parts)
     for sign, effect, opposite, other in ((1, "raise", "lower", "higher"), (-1, "lower", "raise", "lower")):
         own = [part for part in parts if sign * part.change > 0]
         alone = [part for part in own if sign * _subtract(part.alone, attribution.base) < 0]
         beside = [part for part in own if sign * _subtract(attribution.value, part.without) < 0]
-        idle = [part for part in own if not is_limited and _subtract(attribution.value, part.without) == 0]
-        cases = (
-            (alone, f"alone {{}} would {opposite} it"),
-            (beside, f"without {{}} it would be {other}"),
-            (idle, "leaving out just {} changes nothing"),
-        )
-        for turned, ending in cases:
+        endings = f"alone {{}} would {opposite} it", f"without {{}} it would be {other}"
+        for turned, ending in zip((alone, beside), endings, strict=True):
             if turned:
                 names = join_words([part.code for part in turned], "and")
                 verb, subject = (f"{effect}s", names) if len(turned) == 1 else (effect, "one of them")
@@ -277,13 +263,109 @@ def _describe_policy(explanation: ExplanationData) -> str:
     """Return who read how many reviews, and by which version of the policy they were scored."""
     run = explanation.run
     reader = run.get("extractor") or "extractor not named"
-    policy = explanation.task
-    if run.get("seed_version"):
-        policy += f" {run['seed_version']}"
-    if run.get("seed_sha256"):
-        policy += f" ({str(run['seed_sha256'])[:7]})"
-    attribution = explanation.attribution
-    uncounted = ""
-    if attribution is not None and attribution.uncounted:
-        uncounted = f", {attribution.uncounted} counted by no condition"
-    return f"{number_of(explanation.reviews, 'relevant review')} read ({reader}){uncounted}. Policy {policy}."
+    version = f" {run['seed_version']}" if run.get("seed_version") else ""
+    version += f" ({str(run['seed_sha256'])[:7]})" if run.get("seed_sha256") else ""
+    uncounted = explanation.attribution.uncounted if explanation.attribution is not None else 0
+    rest = f", {uncounted} counted by no condition" if uncounted else ""
+    return f"{number_of(explanation.reviews, 'relevant review')} read ({reader}){rest}. Policy {explanation.task}{version}."
+
+
+# --- what would change it
+
+
+class ChangeSentence(NamedTuple):
+    """A sentence about ways to another verdict: each of the `changes` leads there, to the number of the same place in `scores`.
+
+    A score is empty if the rules do not compare it there, or the change does not move it.
+    """
+
+    verdict: Value
+    changes: Sequence[Change]
+    scores: Sequence[str]
+    ways: Sequence[str]
+
+
+def join_ways(ways: Sequence[str]) -> str:
+    """Return ways to a verdict as one phrase."""
+    return ", or ".join(ways)
+
+
+def describe_changes(
+    explanation: ExplanationData, parts: Sequence[AttributionPart] | None = None
+) -> Iterator[ChangeSentence]:
+    """Yield a sentence for each other verdict with all changes that lead to it, those of the fewest reviews first.
+
+    Reviews that are one of the `parts`, by default of all parts of the attribution, have the code of the part as their name.
+    """
+    if parts is None:
+        parts = explanation.attribution.parts if explanation.attribution is not None else ()
+    names = {frozenset(part.reviews): part.code for part in parts if part.reviews}
+    for verdict in dict.fromkeys(change.verdict for change in explanation.changes):
+        changes = [change for change in explanation.changes if change.verdict == verdict]
+        step = _find_compared_number(explanation, verdict)
+        scores = [_read_score(change, step) for change in changes]
+        ways: list[str] = []
+        single: list[tuple[str, str]] = []
+        for change, score in zip(changes, scores, strict=True):
+            if change.kind == "fewer reviews" and change.number == 1:
+                single.append((_name_review(change.review_ids[0], names), score))
+            else:
+                is_like = change.counts and change.is_observed and change.like is not None
+                sample = f"if like {_name_review(change.like or '', names)}" if is_like else ""
+                details = ", ".join(filter(None, (score, sample)))
+                ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
+        if single:
+            ways.insert(0, _describe_single(single))
+        yield ChangeSentence(verdict, changes, scores, ways)
+
+
+def _name_review(review_id: str, names: Mapping[frozenset[str], str]) -> str:
+    """Return a review by the code of its part, or by its id, with the code of a part that has other reviews, too."""
+    for ids, code in names.items():
+        if review_id in ids:
+            return code if len(ids) == 1 else f"{review_id} of {code}"
+    return review_id
+
+
+def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]) -> list[str]:
+    """Return reviews by name: the codes of parts that consist of some of them, and the ids of the others."""
+    codes = {ids: code for ids, code in names.items() if ids <= {*review_ids}}
+    rest = {*review_ids}.difference(*codes)
+    return [*codes.values(), *(review_id for review_id in review_ids if review_id in rest)]
+
+
+def _find_compared_number(explanation: ExplanationData, verdict: Value) -> str | None:
+    """Return the step of the score if a rule for `verdict` compares it, or holds otherwise; None if none does."""
+    if explanation.attribution is None:
+        return None
+    step = explanation.attribution.step
+    rules = [rule for rule in explanation.rules if rule.result == verdict]
+    is_compared = any(rule.condition is None or step in [side.left for side in rule.comparisons] for rule in rules)
+    return step if is_compared else None
+
+
+def _read_score(change: Change, step: str | None) -> str:
+    """Return the score after a change; empty if the change does not move it, or `step` is None."""
+    effect = change.effects.get(step) if step is not None else None
+    return "" if effect is None or isinstance(effect.after, str | None) else format_score(float(effect.after))
+
+
+def _describe_single(reviews: Sequence[tuple[str, str]]) -> str:
+    """Return in words that one of some reviews did not count, with the score without each; `reviews` are names and scores."""
+    if len(reviews) == 1:
+        name, score = reviews[0]
+        return f"if {name} did not count{f' ({score})' if score else ''}"
+    listed = "; ".join(" ".join(filter(None, review)) for review in reviews)
+    either = "either of two reviews" if len(reviews) == 2 else f"any one of {len(reviews)} reviews"
+    return f"if {either} did not count ({listed})"
+
+
+def _describe_way(change: Change, names: Mapping[frozenset[str], str]) -> str:
+    """Return a change in words: several reviews to leave out, reviews to add, or the value of a parameter."""
+    if change.kind == "fewer reviews":
+        return f"if {join_words(_name_reviews(change.review_ids, names), 'and')} did not count"
+    if change.kind == "parameter" or not change.counts:
+        return change.text
+    counts = join_words([f"“{one_line(label)}”" for label in change.counts], "and")
+    rest = "" if change.is_observed else ", which no review of this run is"
+    return f"with {number_of(int(change.number), 'new review')} counted as {counts}{rest}"

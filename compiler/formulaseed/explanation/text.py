@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from formulaseed.explanation.change_sentences import describe_changes, join_ways
 from formulaseed.explanation.evidence_text import (
     MAX_LISTED_REVIEWS,
     QUOTES_NOTE,
@@ -29,7 +28,7 @@ from formulaseed.explanation.model import (
     Rule,
     Step,
 )
-from formulaseed.explanation.summary import build_part_items, build_summary_blocks
+from formulaseed.explanation.summary import build_part_items, build_summary_blocks, describe_changes, join_ways
 from formulaseed.explanation.verdict import Shades, assign_shades, build_badge
 from formulaseed.explanation.waterfall import build_waterfall
 from formulaseed.pages.blocks import (

@@ -170,8 +170,8 @@ def prove(
     loaded = load_seed(seed)
     if parameters:
         compile_evaluator(loaded).parse_parameters(parameters)  # raises for a wrong one
-    asked = (parse_property(text, loaded.program) for text in properties)
-    claims = [*map(read_property, loaded.program.properties), *asked]
+    further = (parse_property(text, loaded.program) for text in properties)
+    claims = [*map(read_property, loaded.program.properties), *further]
     study = PropertyStudy([loaded], [parameters], Options(effort, quick, wide, any_parameters))
     for claim in claims:
         if claim.kind is not None:

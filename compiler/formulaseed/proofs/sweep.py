@@ -190,7 +190,7 @@ class Comparison(Study):
         """
         old, new = self.old.steps[verdict.old_name], self.new.steps[verdict.name]
         sides = zip(verdict.witness, (verdict.old_name, verdict.name), strict=False)
-        shown = tuple(witness.steps[name] for witness, name in sides)
+        known_move = tuple(witness.steps[name] for witness, name in sides)
         parts = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
         used = dict.fromkeys(part for part in parts if part in self.pool.anchors)
         names = {node: name for name, node in reversed(self.new.steps.items())}
@@ -200,7 +200,7 @@ class Comparison(Study):
             if driver.base.is_numeric and not driver.nullable:
                 changes = list(self._cut(driver, names[driver], old, new))
                 known = {change for _, change in changes}
-                if () in known and (not shown or not known.isdisjoint((shown, None))):
+                if () in known and (not known_move or not known.isdisjoint((known_move, None))):
                     return list(_describe_changes(names[driver], changes))
         return None
 

@@ -310,9 +310,7 @@ def describe_changes(
             if change.kind == "fewer reviews" and change.number == 1:
                 single.append((_name_review(change.review_ids[0], names), score))
             else:
-                is_like = change.counts and change.is_observed and change.like is not None
-                sample = f"if like {_name_review(change.like or '', names)}" if is_like else ""
-                details = ", ".join(filter(None, (score, sample)))
+                details = ", ".join(filter(None, (score, _describe_sample(change, names))))
                 ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
         if single:
             ways.insert(0, _describe_single(single))
@@ -332,6 +330,12 @@ def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]
     codes = {ids: code for ids, code in names.items() if ids <= {*review_ids}}
     rest = {*review_ids}.difference(*codes)
     return [*codes.values(), *(review_id for review_id in review_ids if review_id in rest)]
+
+
+def _describe_sample(change: Change, names: Mapping[frozenset[str], str]) -> str:
+    """Return the review that an added one is like, in words; empty unless it counts, and is one of this run."""
+    is_named = change.counts and change.is_observed and change.like is not None
+    return f"if like {_name_review(change.like or '', names)}" if is_named else ""
 
 
 def _find_compared_number(explanation: ExplanationData, verdict: Value) -> str | None:

@@ -164,8 +164,7 @@ class VerdictDependencies:
     @cached_property
     def _filters(self) -> dict[str, Expr]:
         """The conditions of the program's filters, by name."""
-        steps = self.program.steps
-        return {step.name: step.operation.condition for step in steps if isinstance(step.operation, nodes.Filter)}
+        return self.program.filters()
 
 
 def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:

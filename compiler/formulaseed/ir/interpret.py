@@ -369,7 +369,7 @@ def find_failure_span(program: nodes.Program, name: str, kind: str) -> Span | No
 
 def _walk_step(program: nodes.Program, step: nodes.Step) -> Iterator[Expr]:
     """Yield all expressions in a step, and in the filters that it uses, each filter once."""
-    filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+    filters = program.filters()
     stack = list(step.expressions())
     seen: set[str] = set()
     while stack:

@@ -326,6 +326,10 @@ class Program:
         kinds = (SymbolKind.STEP, SymbolKind.FILTER)
         return {step.name: frozenset(s.name for s in step.symbols() if s.kind in kinds) for step in self.steps}
 
+    def filters(self) -> dict[str, Expr]:
+        """Return the condition of each filter, by its name."""
+        return {step.name: step.operation.condition for step in self.steps if isinstance(step.operation, Filter)}
+
     def used(self) -> frozenset[Symbol]:
         """Return every symbol that some step mentions."""
         return frozenset(symbol for step in self.steps for symbol in step.symbols())

@@ -13,6 +13,7 @@ from typing import Literal
 from formulaseed import limits
 from formulaseed.explanation.verdict import choose_verdict, list_verdicts
 from formulaseed.ir import nodes
+from formulaseed.ir.dependencies import find_filters
 from formulaseed.language import typed
 from formulaseed.language.functions import is_partial
 from formulaseed.language.intervals import is_remote
@@ -100,19 +101,24 @@ class SeedStudy(Study):
                 witnesses = self.show(start, fails, f"{step.name} fails")
                 kind = next((witness.error.kind for witness in witnesses if witness.error is not None), None)
                 yield claims.StepFailure(step.name, "fails" if witnesses else "unknown", kind, *witnesses)
-            elif may_fail(self.pool, node) or _is_partial(step):
+            elif may_fail(self.pool, node) or any(map(_is_partial, self._list_parts(step))):
                 yield claims.StepFailure(step.name, "safe" if self._is_safe(step, node) else "unknown")
 
     def _is_safe(self, step: nodes.Step, node: Node) -> bool:
         """Return True if it is proved that a step cannot fail."""
         return self._is_far_from_overflow(step) and (not node.may_fail or self.prover.is_safe(node))
 
+    def _list_parts(self, step: nodes.Step) -> list[Expr]:
+        """Return the expressions in a step and in the filters that it uses, each with those in it."""
+        filters = find_filters(step, self.program.filters())
+        return [part for whole in (*step.expressions(), *filters.values()) for part in typed.walk(whole)]
+
     def _is_far_from_overflow(self, step: nodes.Step) -> bool:
         """Return True if every number that may overflow in a step is within the largest one, by its interval."""
         # each is lowered for itself, since the step's node may have been simplified to one without it
-        parts = (inner for part in _list_overflows(step) for inner in walk(self.lowering.lower(part)))
-        intervals = [self.pool.bounds.bound(part) for part in parts if part.base.is_numeric]
-        return all(interval.low > -limits.NUMBER_MAX and interval.high < limits.NUMBER_MAX for interval in intervals)
+        parts = filter(_may_overflow, self._list_parts(step))
+        numbers = (inner for part in parts for inner in walk(self.lowering.lower(part)) if inner.base.is_numeric)
+        return all(max(-low, high) < limits.NUMBER_MAX for low, high, *_ in map(self.pool.bounds.bound, numbers))
 
     # --- bounds
 
@@ -185,16 +191,14 @@ class SeedStudy(Study):
         return claims.End("open" if is_open and witnesses else "unknown", None, reached, *witnesses)
 
 
-def _list_overflows(step: nodes.Step) -> list[Expr]:
-    """Return the numbers in a step of which the checker does not exclude that they are too large."""
-    return [part for whole in step.expressions() for part in typed.walk(whole) if getattr(part, "may_overflow", False)]
+def _may_overflow(part: Expr) -> bool:
+    """Return True if the checker does not exclude that a number is too large."""
+    return getattr(part, "may_overflow", False)
 
 
-def _is_partial(step: nodes.Step) -> bool:
-    """Return True if a step has an operation that may be too large, or has no value for some numbers."""
-    parts = (part for whole in step.expressions() for part in typed.walk(whole))
-    names = (getattr(part, "operator", getattr(part, "function", "")) for part in parts)
-    return bool(_list_overflows(step)) or any(map(is_partial, names))
+def _is_partial(part: Expr) -> bool:
+    """Return True if an operation may be too large, or has no value for some numbers."""
+    return _may_overflow(part) or is_partial(getattr(part, "operator", getattr(part, "function", "")))
 
 
 def _is_reached(end: End, value: int | float) -> bool:

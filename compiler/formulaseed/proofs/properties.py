@@ -66,11 +66,11 @@ def parse_property(text: str, program: nodes.Program) -> Property:
         raise DataError(f"a property is {_FORMS}, not {text!r:.80}")
     direction, step, word, cause = words
     numbers = [known.name for known in program.steps if known.ty.is_numeric]
-    kinds = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+    kinds = program.filters()
     _check_name(step, numbers, "numeric steps")
     _check_name(cause, *((numbers, "numeric steps") if word == "in" else ([*kinds], "filters")))
-    sign = _DIRECTIONS[direction][1]
-    return Property(" ".join(words), sign, step, cause, kinds[cause] if word == "by" else None)
+    kind = kinds[cause] if word == "by" else None
+    return Property(" ".join(words), _DIRECTIONS[direction][1], step, cause, kind)
 
 
 def _check_name(name: str, known: list[str], noun: str) -> None:

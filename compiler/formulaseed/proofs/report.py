@@ -55,9 +55,7 @@ def describe_scope(domain: Domain, *, has_cells: bool) -> Iterator[Block]:
         yield sentence(
             "The conditions divide reviews into too many kinds to follow: aggregates are only bounded, and more is unknown."
         )
-    parts: list[str] = []
-    for name, words in list_ranges(domain).items():
-        parts += [InlineCode(name), f": {words}; "]
+    parts = [part for name, words in list_ranges(domain).items() for part in (InlineCode(name), f": {words}; ")]
     ending = "any number of reviews, and any value of all other fields." if parts else "any values."
     yield Heading("Scope", 3)
     yield Paragraph((_SCOPE, *parts, ending), "note")

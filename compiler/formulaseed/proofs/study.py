@@ -40,10 +40,9 @@ class Study:
     def __init__(
         self, seeds: Sequence[FormulaSeed], parameters: Sequence[Mapping[str, Value] | None], options: Options
     ) -> None:
-        effort, is_quick, is_wide, any_parameters = options
-        settings = [{} if any_parameters else values or {} for values in parameters]
+        settings = [{} if options.any_parameters else values or {} for values in parameters]
         domains = [
-            read_domain(seed.program, values, is_wide=is_wide, any_parameters=any_parameters)
+            read_domain(seed.program, values, is_wide=options.is_wide, any_parameters=options.any_parameters)
             for seed, values in zip(seeds, settings, strict=True)
         ]
         self.domain = reduce(join_domains, domains)
@@ -56,7 +55,7 @@ class Study:
             runners.append(Runner(seed, self.domain, own, values))
         self.program = seeds[-1].program
         self.lowering = self.lowerings[-1]
-        self.prover = Prover(self.pool, effort, is_quick=is_quick)
+        self.prover = Prover(self.pool, options.effort, is_quick=options.is_quick)
         self.trials = Trials(CellBuilder(self.pool), runners)
 
     def show(self, start: Candidate | None, holds: Test, name: str) -> tuple[Witness, ...]:

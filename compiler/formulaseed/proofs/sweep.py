@@ -189,8 +189,6 @@ class Comparison(Study):
         None as well if a restaurant is known to move by rounding only, outside of these regions.
         """
         old, new = self.old.steps[verdict.old_name], self.new.steps[verdict.name]
-        sides = zip(verdict.witness, (verdict.old_name, verdict.name), strict=False)
-        known_move = tuple(witness.steps[name] for witness, name in sides)
         parts = [part for node in (old, new) for part in walk(node, self.pool.anchors) if part is not node]
         used = dict.fromkeys(part for part in parts if part in self.pool.anchors)
         names = {node: name for name, node in reversed(self.new.steps.items())}
@@ -200,7 +198,7 @@ class Comparison(Study):
             if driver.base.is_numeric and not driver.nullable:
                 changes = list(self._cut(driver, names[driver], old, new))
                 known = {change for _, change in changes}
-                if () in known and (not known_move or not known.isdisjoint((known_move, None))):
+                if () in known and not known.isdisjoint((None, _read_move(verdict))):
                     return list(_describe_changes(names[driver], changes))
         return None
 
@@ -224,6 +222,13 @@ class Comparison(Study):
             elif all(node.is_constant for node in results):
                 change = (results[0].value, results[1].value)
             yield interval, change
+
+
+def _read_move(verdict: StepRelation) -> tuple[Value, ...]:
+    """Return the old and the new verdict of the restaurant that shows a difference; empty without one."""
+    return tuple(
+        side.steps[name] for side, name in zip(verdict.witness, (verdict.old_name, verdict.name), strict=False)
+    )
 
 
 def _describe_changes(name: str, parts: Iterable[tuple[Interval, Change]]) -> Iterator[Region]:

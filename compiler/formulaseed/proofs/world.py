@@ -140,7 +140,7 @@ def _intersect(old: FieldDomain, new: FieldDomain) -> FieldDomain:
 def _read_field(symbol: Symbol, field: _Field, *, is_yelp: bool) -> FieldDomain:
     """Return the domain of a field, within its declared bounds; with `is_yelp` that of Yelp's data."""
     ty = field.ty
-    if not ty.base.is_numeric:
+    if not ty.is_numeric:
         values = (False, True) if ty.base is Base.BOOLEAN else ty.values or ()
         return FieldDomain(symbol, ty.base, values, nullable=ty.nullable)
     widest = to_fraction(limits.INTEGER_MAX if ty.base is Base.INTEGER else limits.INPUT_MAX)

@@ -288,7 +288,7 @@ class _TestedValues:
     def __init__(self, program: nodes.Program) -> None:
         self.values: set[tuple[str, str]] = set()
         self.as_a_whole: set[str] = set()
-        self.filters = {s.name: s.operation.condition for s in program.steps if isinstance(s.operation, nodes.Filter)}
+        self.filters = program.filters()
         for step in program.steps:
             for node in (node for expression in step.expressions() for node in typed.walk(expression)):
                 match node:

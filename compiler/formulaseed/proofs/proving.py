@@ -20,7 +20,7 @@ from formulaseed.pages.document import RenderedDocument
 from formulaseed.pages.values import format_plain
 from formulaseed.proofs.claims import Bounds, End, Proof, Property, Reach, StepFailure
 from formulaseed.proofs.properties import PropertyStudy, parse_property, read_property
-from formulaseed.proofs.report import describe_scope, describe_witness, list_lines
+from formulaseed.proofs.report import EXAMPLES, describe_scope, describe_witness, list_lines
 from formulaseed.proofs.study import Options
 from formulaseed.proofs.world import format_number
 from formulaseed.runtime.loading import compile_evaluator
@@ -52,7 +52,7 @@ class Proofs(RenderedDocument):
 
     def _blocks(self) -> Iterator[Block]:
         """Yield the verdicts, rules, failures, bounds and properties, then what is unknown, and the scope of the proofs."""
-        yield sentence(InlineCode(self.claims.seed), ": what holds for every restaurant.")
+        yield sentence(InlineCode(self.claims.seed), ": what holds for every restaurant. ", EXAMPLES)
         step = choose_verdict(self.program)
         if step is not None and self.claims.verdicts:
             label = label_of(step)

@@ -16,10 +16,8 @@ from formulaseed.proofs.world import Domain
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
-_SCOPE = (
-    "Restaurants above are examples that were evaluated; a field has a simple value in them if its value does not matter. "
-    "What is proved holds up to the rounding of floating-point numbers, for every restaurant whose inputs are these: "
-)
+EXAMPLES = "Restaurants are examples that were evaluated; a value such as 0 or “x” may be one that does not matter."
+_SCOPE = "What is proved holds, up to the rounding of floats, for every restaurant whose inputs are these: "
 
 
 def describe_witness(program: nodes.Program, witness: Witness) -> str:
@@ -79,6 +77,8 @@ def list_lines(lines: Iterable[tuple[str, ...]]) -> Iterator[Block]:
 def build_difference(proof: SeedProof, programs: tuple[nodes.Program, nodes.Program]) -> Iterator[Block]:
     """Yield what is proved of the difference of two seeds."""
     yield Heading("For all restaurants", 3)
+    if any(move.witness for move in proof.moves) or any(relation.witness for relation in proof.relations):
+        yield sentence(EXAMPLES)
     for status, words in (("same", "exactly, since both seeds say the same"), ("equal", "as proved")):
         names = [relation.name for relation in proof.relations if relation.status == status]
         if names:

@@ -16,7 +16,7 @@ from formulaseed.proofs.world import Domain
 
 _MAX_KINDS = 6
 """Kinds of reviews of a witness that are listed; further ones are only counted."""
-EXAMPLES = "Restaurants are examples that were evaluated; a value such as 0 or “x” may be one that does not matter."
+EXAMPLES = "Restaurants below were evaluated; a value such as 0 or “x” in them may be one that does not matter."
 _SCOPE = "What is proved holds, up to the rounding of floats, for every restaurant whose inputs are these: "
 
 

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "G1a-v2"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "c6ea0fbbb26afe34de56ca015ae6fffbd4d1402b2a51dad70f6763898e4316b5"
-BODY_SHA256: Final = "672368932f97a3cd31faeb41ed221e32477e49fa570e57c2be3967e571193969"
+SEED_SHA256: Final = "2b448268d9bff8dbe52c2840e97abc867932100fc4c0eaa97ee0d7c93b269bd4"
+BODY_SHA256: Final = "0ed32bb192db9c237a7832afb9a0911b88a8f91839a13d7adb05a3eb20eb7354"
 KEYWORDS: Final[tuple[str, ...]] = ("allergy", "allergic", "peanut", "nut", "anaphylaxis", "epipen")
 
 # values of IncidentSeverity: allergic reaction
@@ -83,13 +83,13 @@ class Steps(NamedTuple):
     N_TOTAL_INCIDENTS: int  # reactions: N_MILD + N_MODERATE + N_SEVERE
     # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
     # them."
-    N_POSITIVE: int  # helpful answers by staff: count where extraction.safety_interaction == 'positive'
+    N_POSITIVE: int  # helpful staff: count where extraction.safety_interaction == 'positive'
     # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
     # them."
-    N_NEGATIVE: int  # dismissive answers by staff: count where extraction.safety_interaction == 'negative'
+    N_NEGATIVE: int  # dismissive staff: count where extraction.safety_interaction == 'negative'
     # policy: "**Trust.** Count positive, negative and betrayal interactions (`N_POSITIVE`, `N_NEGATIVE`, `N_BETRAYAL`), whoever tells of
     # them."
-    N_BETRAYAL: int  # broken promises of safety: count where extraction.safety_interaction == 'betrayal'
+    N_BETRAYAL: int  # false assurances: count where extraction.safety_interaction == 'betrayal'
     # policy: "Such reviews are judged like all others and come out as "none"; they still count as relevant reviews below."
     # policy: "Count all relevant reviews (`N_ALLERGY_REVIEWS`)."
     N_ALLERGY_REVIEWS: int  # relevant reviews: count
@@ -145,7 +145,7 @@ class Steps(NamedTuple):
     # policy: "`TRUST_IMPACT` | (1.0 - `TRUST_SCORE`) x 3.0"
     TRUST_IMPACT: float  # impact of lost trust, in points: (1.0 - TRUST_SCORE) * 3.0
     # policy: "`POSITIVE_CREDIT` | `N_POSITIVE` x `TRUST_SCORE` x 0.5"
-    POSITIVE_CREDIT: float  # credit for helpful answers, in points: N_POSITIVE * TRUST_SCORE * 0.5
+    POSITIVE_CREDIT: float  # credit for helpful staff, in points: N_POSITIVE * TRUST_SCORE * 0.5
     # policy: "`BASE_RISK` | 2.0 for every restaurant"
     BASE_RISK: float  # risk of every restaurant, in points: constant 2.0
     # policy: "`RAW_RISK` | base risk + incident impact + trust impact + cuisine impact - positive credit"

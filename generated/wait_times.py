@@ -12,8 +12,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 TASK_NAME: Final = "Wait-times"
 SEED_VERSION: Final = "1.0"
-SEED_SHA256: Final = "930f7c174ffad887e71b2eb5f1f6d47407ea3cc4bbc6a030e2da9b78336597d9"
-BODY_SHA256: Final = "a47cdfa0fd53561ddc98bdf087744994b1c1c3636a23ce1b8f2caea6807da718"
+SEED_SHA256: Final = "77569d00bdb888c24c719e1e77ec8694e8c46da96d99210bc2303731715573c8"
+BODY_SHA256: Final = "2a02245ace36f60b54d35256fbaf8e7cf69e61770467d660f35b907584788ff5"
 KEYWORDS: Final[tuple[str, ...]] = (
     "wait", "minute", "hour", "slow", "line", "queue", "seated", "took forever", "take forever", "takes forever",
     "walked out",
@@ -83,17 +83,19 @@ class Steps(NamedTuple):
     # policy: "`N_TABLE`, `N_FOOD`, `N_BILL` | waits of that kind"
     # policy: "bill | Waiting for the bill or to pay ('waited for the check', 'forever to get the bill', 'waiting in line to pay')"
     N_BILL: int  # waits for the bill: count where extraction.wait_kind == 'bill'
-    # policy: "`N_TIMED` | timed waits"
-    N_TIMED: int  # timed waits, short or long: count where $IS_TIMED
+    # policy: "A wait under 15 minutes, or one without a number, weighs nothing by itself."
+    N_SHORT: int  # waits under 15 min: count where $IS_TIMED and extraction.wait_minutes < 15
     # policy: "`N_MODERATE` | timed waits of 15 minutes or more and under 45"
     # policy: "A wait under 15 minutes, or one without a number, weighs nothing by itself."
-    # waits of 15 to 44 minutes: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
+    # waits of 15 to 44 min: count where $IS_TIMED and extraction.wait_minutes >= 15 and extraction.wait_minutes < 45
     N_MODERATE: int
     # policy: "`N_LONG` | timed waits of 45 minutes or more"
-    N_LONG: int  # waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45
+    N_LONG: int  # waits of 45+ min: count where $IS_TIMED and extraction.wait_minutes >= 45
+    # policy: "`N_TIMED` | timed waits"
+    N_TIMED: int  # timed waits: N_SHORT + N_MODERATE + N_LONG
     # policy: "`N_RECENT_LONG` | long waits in reviews of `RECENT_FROM` or later"
     # policy: "`N_LONG` | timed waits of 45 minutes or more"
-    # recent waits of 45+ minutes: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
+    # recent waits of 45+ min: count where $IS_TIMED and extraction.wait_minutes >= 45 and meta.year >= param.RECENT_FROM
     N_RECENT_LONG: int
     # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
     # policy: "walked_out | Left without being served ('we walked out', 'gave up and left', 'went somewhere else')"
@@ -101,7 +103,7 @@ class Steps(NamedTuple):
     # policy: "`N_WALKED_OUT`, `N_COMPENSATED` | waits with that outcome"
     # policy: "compensated | The restaurant made up for the wait ('comped our drinks', 'free dessert for the wait', 'took it off the
     # bill')"
-    N_COMPENSATED: int  # compensated guests: count where $IS_WAIT and extraction.outcome == 'compensated'
+    N_COMPENSATED: int  # compensation: count where $IS_WAIT and extraction.outcome == 'compensated'
     # policy: "`N_UNDERSTAFFED` | waits put down to staffing"
     N_UNDERSTAFFED: int  # understaffing: count where $IS_WAIT and extraction.blames_staffing
     # policy: "`TOTAL_MINUTES`, `LONGEST_WAIT` | sum and highest of the minutes of timed waits, 0 without any"
@@ -177,7 +179,7 @@ def is_relevant(text: str) -> bool:
 
 def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters, sink: list[Steps] | None) -> Result:
     """Compute the steps, in the seed's order. If `sink` is a list, append the values of all steps to it."""
-    n_waits = n_table = n_food = n_bill = n_timed = n_moderate = n_long = n_recent_long = n_walked_out = 0
+    n_waits = n_table = n_food = n_bill = n_short = n_moderate = n_long = n_recent_long = n_walked_out = 0
     n_compensated = n_understaffed = total_minutes = 0
     longest_wait: int | None = None
     for wait_kind, wait_minutes, outcome, blames_staffing, year in rows:
@@ -185,7 +187,8 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
         if is_wait:
             n_waits += 1
             if wait_minutes > 0:  # $IS_TIMED
-                n_timed += 1
+                if wait_minutes < 15:
+                    n_short += 1
                 if wait_minutes >= 15 and wait_minutes < 45:
                     n_moderate += 1
                 if wait_minutes >= 45:
@@ -208,6 +211,7 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
         elif wait_kind == "bill":
             n_bill += 1
 
+    n_timed = n_short + n_moderate + n_long
     if longest_wait is None:  # over no review
         longest_wait = 0
     average_wait = total_minutes / n_timed if n_timed > 0 else 0.0
@@ -261,9 +265,9 @@ def _compute(rows: Sequence[RowTuple], context: Context, parameters: Parameters,
         verdict = "Very Slow"
     if sink is not None:
         sink.append(Steps(
-            n_waits, n_table, n_food, n_bill, n_timed, n_moderate, n_long, n_recent_long, n_walked_out, n_compensated,
-            n_understaffed, total_minutes, longest_wait, average_wait, walkout_percent, moderate_weight, long_weight,
-            walkout_weight, compensation_credit, minute_points, outcome_points, delay_rate, trend_factor,
+            n_waits, n_table, n_food, n_bill, n_short, n_moderate, n_long, n_timed, n_recent_long, n_walked_out,
+            n_compensated, n_understaffed, total_minutes, longest_wait, average_wait, walkout_percent, moderate_weight,
+            long_weight, walkout_weight, compensation_credit, minute_points, outcome_points, delay_rate, trend_factor,
             staffing_points, bottleneck, wait_score, verdict,
         ))  # fmt: skip
     return Result(
@@ -287,7 +291,7 @@ def trace(rows: Sequence[RowTuple], context: Context, parameters: Parameters = P
 def evidence(rows: Sequence[RowTuple], context: Context, parameters: Parameters = PARAMETERS) -> dict[str, list[int]]:
     """Return for every aggregate the positions of the rows that it takes."""
     positions: dict[str, list[int]] = {
-        "N_WAITS": [], "N_TABLE": [], "N_FOOD": [], "N_BILL": [], "N_TIMED": [], "N_MODERATE": [], "N_LONG": [],
+        "N_WAITS": [], "N_TABLE": [], "N_FOOD": [], "N_BILL": [], "N_SHORT": [], "N_MODERATE": [], "N_LONG": [],
         "N_RECENT_LONG": [], "N_WALKED_OUT": [], "N_COMPENSATED": [], "N_UNDERSTAFFED": [], "TOTAL_MINUTES": [],
         "LONGEST_WAIT": [],
     }  # fmt: skip
@@ -296,7 +300,8 @@ def evidence(rows: Sequence[RowTuple], context: Context, parameters: Parameters 
         if is_wait:
             positions["N_WAITS"].append(position)
             if wait_minutes > 0:  # $IS_TIMED
-                positions["N_TIMED"].append(position)
+                if wait_minutes < 15:
+                    positions["N_SHORT"].append(position)
                 if wait_minutes >= 15 and wait_minutes < 45:
                     positions["N_MODERATE"].append(position)
                 if wait_minutes >= 45:

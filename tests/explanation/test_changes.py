@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from explaining import G1A, LINES, choose, count, explain_line, explain_run, formula, make_seed
+from explaining import G1A, LINES, choose, count, explain_line, explain_run, formula, join_words, make_seed
 from formulaseed import DataError, EvaluationError, Evaluator, explain, extract, load_evaluator
 from formulaseed.explanation.explanation import Explanation
 from formulaseed.explanation.model import MAX_ADDED_REVIEWS, MAX_LEFT_OUT_REVIEWS, Change
@@ -121,11 +121,11 @@ def test_a_review_of_a_larger_part_is_named_with_its_code() -> None:
     """Only parts that are shown give names: on the first screen those in the table, without a choice all."""
     explanation = explain_line("marigold-bakehouse")
     (low, critical) = describe_changes(explanation)
-    assert low.ways[-1].endswith("“helpful answers by staff” (3.64, if like marigold-bakehouse-10 of R2)")
-    assert critical.ways[-1].endswith("counted as “moderate reactions” (9.79, if like R1)")
+    assert low.ways[-1].endswith("“helpful staff” (3.64 for copies of marigold-bakehouse-10 of R2)")
+    assert critical.ways[-1].endswith("counted as “moderate reactions” (9.79 for a copy of the review of R1)")
     (low, _) = describe_changes(explanation, parts=())
     assert low.ways[0] == "if marigold-bakehouse-05 did not count (1.50)"
-    assert low.ways[1].endswith("(3.64, if like marigold-bakehouse-10)")
+    assert low.ways[1].endswith("(3.64 for copies of marigold-bakehouse-10)")
 
 
 def test_added_reviews_are_those_of_the_run() -> None:
@@ -141,7 +141,7 @@ def test_added_reviews_are_those_of_the_run() -> None:
     first, _ = explain_run(seed, lines)
     assert write_sentences(first) == [
         "good with 1 new review counted as “good”, which no review of this run is (1.00).",
-        "bad with 2 new reviews counted as “bad” (if like b1).",
+        "bad with 2 new reviews counted as “bad” (copies of b1).",
     ]
     assert [(change.like, change.is_observed) for change in first.changes] == [("a1", False), ("b1", True)]
     alone = explain(seed, lines[0]["rows"], {}, "a")
@@ -155,4 +155,4 @@ def test_the_command_reads_the_reviews_of_all_restaurants() -> None:
     )
     report = {explanation.business_id: explanation for explanation in explain_run(G1A, [*LINES.values()])}
     assert done.out == report["slice-parade"].text
-    assert "like farol-azul-12" in done.out
+    assert "a copy of farol-azul-12" in join_words(done.out)

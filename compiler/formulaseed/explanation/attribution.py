@@ -42,12 +42,15 @@ _NO_EFFECTS: Mapping[str, Any] = dict.fromkeys(("without", "verdict_without", "a
 
 @dataclass(frozen=True, slots=True)
 class _Player:
-    """A part that can be left out: reviews at some `places`, or context fields whose neutral values are in `neutral`."""
+    """A part that can be left out: reviews at some `places`, or context fields whose neutral values are in `neutral`.
+
+    `steps` are those that count the reviews, those of the label first.
+    """
 
     label: str
     places: frozenset[int] = frozenset()
     neutral: Mapping[str, Value] = field(default_factory=dict)
-    steps: frozenset[str] = frozenset()
+    steps: Sequence[str] = ()
 
     @property
     def source(self) -> Literal["reviews", "facts", "limit"]:
@@ -140,8 +143,10 @@ class AttributionFinder:
         for place in sorted(counted):
             groups.setdefault(frozenset(counted[place]), []).append(place)
         for names, places in groups.items():
-            labels = self.dependencies.list_labels([name for name in self._conditional if name in names])
-            yield _Player(", ".join(labels), frozenset(places), steps=names)
+            steps = [name for name in self._conditional if name in names]
+            labels = self.dependencies.list_labels(steps)
+            steps.sort(key=lambda name: label_of(self.dependencies.steps_by_name[name]) not in labels)
+            yield _Player(", ".join(labels), frozenset(places), steps=steps)
 
     def _find_facts(self) -> Iterator[_Player]:
         """Yield a player for each context field that a step uses and that can be taken away.
@@ -247,7 +252,7 @@ class AttributionFinder:
             source=player.source,
             reviews=names,
             main_review=names[places.index(self._find_main_review(places))] if places else None,
-            steps=[name for name in self._conditional if name in player.steps],
+            steps=[*player.steps],
             fields=[*player.neutral],
             **effects,
         )

@@ -150,7 +150,7 @@ class EvidenceFinder:
         values = self.record.evaluation.rows[place]
         meta = row.get("meta") or {}
         extracted = {symbol.name: values.get(symbol) for symbol in fields if symbol.kind is SymbolKind.EXTRACTION}
-        quote, quoted_by = self.quotes.choose_quote(row, extracted)
+        quote = self.quotes.choose_quote(row, extracted)
         stars = meta.get("stars")
         useful = meta.get("useful")
         date = None
@@ -165,6 +165,7 @@ class EvidenceFinder:
             useful=useful if is_number(useful) else None,
             fields={self.record.names[symbol].strip("“”"): values.get(symbol) for symbol in fields},
             amount=amount if is_number(amount) else None,
-            quote=quote,
-            quoted_by=quoted_by,
+            quote=quote.text,
+            quoted_by=quote.quoted_by,
+            core=quote.core,
         )

@@ -115,6 +115,9 @@ class Review(_Part):
         description="What the quote is: the extractor's, on which the values rest; the sentence whose words speak for these "
         "values; or, where no sentence does, the beginning of the text, or the whole of a short one."
     )
+    core: str | None = Field(
+        None, description="The fewest words of the quote that prove a value; null where no words of it do."
+    )
 
 
 class Exclusion(_Part):
@@ -221,7 +224,9 @@ class AttributionPart(_Part):
     main_review: str | None = Field(
         description="The review whose absence alone changes the number most; null for other sources."
     )
-    steps: list[str] = Field(default_factory=list, description="The steps over reviews that count these reviews.")
+    steps: list[str] = Field(
+        default_factory=list, description="The steps over reviews that count these reviews, those of the label first."
+    )
     fields: list[str] = Field(default_factory=list, description="The fields of the restaurant.")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from formulaseed.data.results import FieldValue
 from formulaseed.extractors.base import fields_of
@@ -28,6 +28,14 @@ _ELLIPSIS = " …"
 QuotedBy = Literal["extractor", "words", "beginning", "whole"]
 
 
+class Quote(NamedTuple):
+    """A quote of a review, and who chose it. `core` is the part that proves a value; None if no words of the quote do."""
+
+    text: str | None
+    quoted_by: QuotedBy | None
+    core: str | None = None
+
+
 class QuoteFinder:
     """A finder of quotes for the fields of one program. It caches the sentences of reviews."""
 
@@ -35,9 +43,10 @@ class QuoteFinder:
         self._fields = {field.name: field for field in fields_of(program)}
         self._lexical = LexicalExtractor([*self._fields.values()])
         self._sentences = lru_cache(_CACHE_SIZE)(self._split_sentences)
+        self._cores = lru_cache(_CACHE_SIZE)(self._find_core)
 
-    def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> tuple[str | None, QuotedBy | None]:
-        """Return a quote from a row for the values of `fields`, and who chose it; None for both if the row has none.
+    def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> Quote:
+        """Return a quote from a row for the values of `fields`, the most important field first; empty if the row has none.
 
         The extractor's quotes for these fields win, joined by `…`, unless they are marked as not verified. Otherwise
         it is the sentence whose words agree with the most values or, if no sentence does, the beginning of the text;
@@ -45,30 +54,44 @@ class QuoteFinder:
         """
         quotes = row.get("quotes")
         words = [_quote_text(quotes.get(name)) for name in fields] if isinstance(quotes, Mapping) else []
-        if any(words):
-            return " … ".join(dict.fromkeys(map(_cut, filter(None, words)))), "extractor"
+        cut = [*dict.fromkeys(map(_cut, filter(None, words)))]
+        if cut:
+            return Quote(" … ".join(cut), "extractor", cut[0])
         text = row.get("text")
         if not isinstance(text, str) or not text.strip():
-            return None, None
-        sentence = self._find_best_sentence(text, fields)
-        if sentence is not None:
-            return _cut(sentence), "words"
-        beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
-        return beginning, "beginning" if beginning.endswith(_ELLIPSIS) else "whole"
-
-    def _find_best_sentence(self, text: str, fields: Mapping[str, Any]) -> str | None:
-        """Return the sentence whose words agree with most values; None if none agrees with more than it contradicts.
-
-        Of equal sentences the first is returned. Fields without a value, or whose value is no claim, do not count.
-        """
+            return Quote(None, None)
         claims = {
             name: value for name, value in fields.items() if value is not None and self._fields[name].claims(value)
         }
+        sentence = self._find_best_sentence(text, claims)
+        if sentence is not None:
+            return Quote(_cut(sentence), "words", self._cores(_cut(sentence), tuple(claims.items())))
+        beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
+        return Quote(beginning, "beginning" if beginning.endswith(_ELLIPSIS) else "whole")
+
+    def _find_best_sentence(self, text: str, claims: Mapping[str, Any]) -> str | None:
+        """Return the sentence whose words agree with most values; None if none agrees with more than it contradicts.
+
+        Of equal sentences the first is returned.
+        """
         if not claims:
             return None
         weights = [(_weigh(spoken, claims), sentence) for sentence, spoken in self._sentences(text)]
         weight, sentence = max(weights, key=lambda weighted: weighted[0], default=(0, ""))
         return sentence if weight > 0 else None
+
+    def _find_core(self, sentence: str, claims: tuple[tuple[str, Any], ...]) -> str:
+        """Return the fewest words of a sentence that agree with as many of the `claims` as all its words."""
+        words = sentence.split(" ")
+
+        def speak(first: int, last: int) -> bool:
+            spoken = self._lexical.find_spoken_values(" ".join(words[first:last]))
+            return _weigh(spoken, dict(claims)) >= weight
+
+        weight = _weigh(self._lexical.find_spoken_values(sentence), dict(claims))
+        end = next(last for last in range(1, len(words) + 1) if speak(0, last))
+        start = next(first for first in reversed(range(end)) if speak(first, end))
+        return " ".join(words[start:end])
 
     def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone.
@@ -78,6 +101,21 @@ class QuoteFinder:
         parts = [part.strip() for part in _BREAK.split(text[:_MAX_SEARCHED_CHARACTERS])]
         sentences = [part for part in parts if part][:_MAX_SEARCHED_SENTENCES]
         return [(sentence, self._lexical.find_spoken_values(sentence)) for sentence in sentences]
+
+
+def cut_around(quote: str, core: str, max_length: int) -> str:
+    """Return the longest run of whole words around the `core` of a quote that has at most `max_length` characters.
+
+    It has `…` where words are missing. A core that is too long is cut at its end.
+    """
+    words, inner = quote.split(" "), core.split(" ")
+    start = next((place for place in range(len(words)) if words[place : place + len(inner)] == inner), 0)
+    runs = [
+        f"{'… ' * (first > 0)}{' '.join(words[first:last])}{_ELLIPSIS * (last < len(words))}"
+        for first in range(start + 1)
+        for last in range(start + len(inner), len(words) + 1)
+    ]
+    return max((run for run in runs if len(run) <= max_length), key=len, default=_cut(core, max_length))
 
 
 def _weigh(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ from formulaseed.explanation.model import (
     Rule,
     Value,
 )
+from formulaseed.explanation.quotes import cut_around
 from formulaseed.explanation.verdict import Shades, build_badge
 from formulaseed.pages.blocks import Block, Items, Line, ListItem, Paragraph, Table, join_names
 from formulaseed.pages.text import as_text
@@ -34,9 +35,9 @@ _MAX_SENTENCES = 3
 _NO_CHANGE = (
     f"No other verdict was found for {MAX_LEFT_OUT_REVIEWS} reviews fewer, or {MAX_ADDED_REVIEWS} of one kind more."
 )
-_MAX_LABEL_CHARACTERS = 52
-_MIN_QUOTE_CHARACTERS = 16
-_ROW_CHARACTERS = 84  # for the label of a part, the score without it and the quote, so that a row has 120 columns
+_MAX_LABEL_CHARACTERS = 56
+_MIN_QUOTE_CHARACTERS = 20
+_ROW_CHARACTERS = 82  # for the label of a part, the score without it and the quote, so that a row has 120 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
@@ -155,7 +156,7 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
         codes = f"{rest[0].code}–{rest[-1].code}"
-        label = f"{number_of(len(rest), 'smaller part')} together"
+        label = f"{len(rest)} more parts ({number_of(sum(len(part.reviews) for part in rest), 'review')})"
         lines.append((codes, label, math.fsum(part.change for part in rest), "", ""))
     lines += [("", part.label, part.change, "", "") for part in attribution.parts if part.source == "limit"]
     for code, label, change, without, quote in lines:
@@ -213,18 +214,19 @@ def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
 
 
 def _describe_review(review: Review, width: int) -> str:
-    """Return the quote of a review, cut to `width` characters, with its year and stars if there is room; or else its id."""
+    """Return the quote of a review in `width` characters, with its year and stars if there is room.
+
+    A longer quote is cut around the words that prove a value. Without such words the review's id stands in its place, since
+    the beginning could say the opposite.
+    """
+    limit = max(_MIN_QUOTE_CHARACTERS, width) - 2
+    quote = one_line(review.quote or "")
+    if len(quote) > limit:
+        quote = cut_around(quote, one_line(review.core), limit) if review.core else ""
+    text = f"“{quote}”" if quote else review.review_id
     details = [*filter(None, ((review.date or "")[:4], describe_stars(review)))]
     about = f"  {', '.join(details)}" if details else ""
-    if width - len(about) < _MIN_QUOTE_CHARACTERS:
-        about = ""
-    if not review.quote:
-        return f"{review.review_id}{about}"
-    quote = one_line(review.quote)
-    limit = max(_MIN_QUOTE_CHARACTERS, width - len(about))
-    if len(quote) > limit:
-        quote = f"{quote[: limit - 2].rsplit(' ', 1)[0]} …"
-    return f"“{quote}”{about}"
+    return f"{text}{about}" if len(text) + len(about) <= width else text
 
 
 # --- what was read
@@ -310,7 +312,7 @@ def describe_changes(
             if change.kind == "fewer reviews" and change.number == 1:
                 single.append((_name_review(change.review_ids[0], names), score))
             else:
-                details = ", ".join(filter(None, (score, _describe_sample(change, names))))
+                details = " for ".join(filter(None, (score, _describe_sample(change, names))))
                 ways.append(f"{_describe_way(change, names)}{f' ({details})' if details else ''}")
         if single:
             ways.insert(0, _describe_single(single))
@@ -333,9 +335,12 @@ def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]
 
 
 def _describe_sample(change: Change, names: Mapping[frozenset[str], str]) -> str:
-    """Return the review that an added one is like, in words; empty unless it counts, and is one of this run."""
-    is_named = change.counts and change.is_observed and change.like is not None
-    return f"if like {_name_review(change.like or '', names)}" if is_named else ""
+    """Return the added reviews as copies of one, in words; empty unless they count, and it is one of this run."""
+    if not change.counts or not change.is_observed or change.like is None:
+        return ""
+    name = _name_review(change.like, names)
+    name = f"the review of {name}" if name in names.values() else name
+    return f"{'a copy' if change.number == 1 else 'copies'} of {name}"
 
 
 def _find_compared_number(explanation: ExplanationData, verdict: Value) -> str | None:

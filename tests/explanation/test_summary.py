@@ -66,7 +66,7 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
     """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
     line, explanation = LINES["golden-carp"], explain_line("golden-carp")
     assert explanation.attribution is not None
-    assert "R3 lowers the score on average, but alone R3 would raise it." in " ".join(explanation.text.split())
+    assert "R3 lowers the score beside other parts, but alone it would raise it." in " ".join(explanation.text.split())
     part = next(part for part in explanation.attribution.parts if part.code == "R3")
     counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
     rows = [row for row in line["rows"] if row["review_id"] not in counted]
@@ -82,22 +82,24 @@ def test_signs_that_differ_are_named(name: str) -> None:
     attribution = explanation.attribution
     assert attribution is not None
     text = " ".join(explanation.text.split())
-    found: dict[tuple[str, str], str] = {}
-    for codes, verb, place, ending in re.findall(
-        r"(R\d[^.]*?) (raise|lower)s? the score on average, but (alone|without) ([^.]*)\.", text
-    ):
+    found: dict[str, list[str]] = {}
+    for codes, words in re.findall(r"(?:Each of )?\b(R\d[^.]*?) ((?:lowers|raises|changes nothing) [^.]*)\.", text):
         for code in re.split(r", | and ", codes):
-            found[code, place] = f"{verb} {ending.split()[-2 if place == 'alone' else -1]}"
-    listed = [part for part in attribution.parts if f" {part.code} " in f" {text} " and part.without is not None]
-    for part in listed:
-        assert part.alone is not None
-        assert part.without is not None
-        words = ("raise", "lower", "higher") if part.change > 0 else ("lower", "raise", "lower")
-        alone, effect = round(part.alone - attribution.base, 2), round(attribution.value - part.without, 2)
-        opposite = f"{words[0]} {words[1]}" if alone * part.change < 0 else None
-        assert found.pop((part.code, "alone"), None) == opposite
-        changed = f"{words[0]} {words[2]}" if effect * part.change < 0 else None
-        assert found.pop((part.code, "without"), None) == changed
+            found.setdefault(code, []).append(words)
+    is_limited = any(part.source == "limit" for part in attribution.parts)
+    for part in attribution.parts:
+        if f" {part.code} " not in text or part.without is None or part.alone is None:
+            continue
+        effect, opposite = ("raise", "lower") if part.change > 0 else ("lower", "raise")
+        alone, beside = round(part.alone - attribution.base, 2), round(attribution.value - part.without, 2)
+        expected = []
+        if alone * part.change < 0:
+            expected.append(f"{effect}s the score beside other parts, but alone it would {opposite} it")
+        if beside * part.change < 0:
+            expected.append(f"{opposite}s the score beside all other parts, but {effect}s it beside some of them")
+        if beside == 0 and not is_limited:
+            expected.append(f"changes nothing beside all other parts, but {effect}s the score beside some of them")
+        assert found.pop(part.code, []) == expected
     assert not found
 
 

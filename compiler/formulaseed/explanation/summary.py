@@ -72,8 +72,9 @@ def _build_blocks(
         parts = attribution.parts if chart is not None else _list_parts(attribution, limit)
         if attribution.parts:
             blocks.append(chart or build_parts_table(explanation, attribution, limit))
-    text = " ".join((*_describe_rest(explanation, parts), _describe_policy(explanation)))
-    notes = [Paragraph(f"{text}{hint}", "note")] if explanation.error is None else []
+        if parts:
+            blocks.append(Paragraph(" ".join(_describe_columns(attribution, parts)), "note"))
+    notes = [Paragraph(f"{_describe_reading(explanation)}{hint}", "note")] if explanation.error is None else []
     room = _MAX_LINES - sum(map(_count_lines, (*blocks, *notes))) if chart is None else _MAX_LINES
     items = _list_changes(explanation, parts, room, shades)
     return [*blocks, *([Items(items)] if items else []), *notes]
@@ -147,11 +148,11 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     parts = [part for part in attribution.parts if part.source != "limit"]
     listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
-    width += max((len(_describe_without(part)) for part in listed), default=0)
+    without = {part.code: _describe_without(part) for part in listed}
+    width += max(map(len, without.values()), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [
-        (part.code, describe_part(part), part.change, _describe_without(part), quotes.get(part.code, ""))
-        for part in listed
+        (part.code, describe_part(part), part.change, without[part.code], quotes.get(part.code, "")) for part in listed
     ]
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
@@ -232,28 +233,28 @@ def _describe_review(review: Review, width: int) -> str:
 # --- what was read
 
 
-def _describe_rest(explanation: ExplanationData, parts: Sequence[AttributionPart]) -> Iterator[str]:
-    """Yield sentences about the parts in the table, and about missing facts."""
-    attribution = explanation.attribution
-    if attribution is not None and parts:
-        yield "“On average” is over all orders of counting parts; “if left out” is the score without a part."
-        yield from _describe_signs(attribution, [part for part in parts if part.source != "limit"])
-    names = [missing.name for missing in explanation.missing]
-    yield f"Missing facts: {', '.join(names) if names else 'none'}."
+def _describe_columns(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
+    """Yield sentences about the columns of the table, and about the parts in it whose sign could mislead."""
+    yield "“On average” is over all orders of counting parts; “if left out” is the score without a part."
+    yield from _describe_signs(attribution, [part for part in parts if part.source != "limit"])
 
 
 def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
     """Yield which parts raise or lower the score on average, but not alone, or not beside all other parts."""
-    for sign, effect, opposite, other in ((1, "raise", "lower", "higher"), (-1, "lower", "raise", "lower")):
+    is_limited = any(part.source == "limit" for part in attribution.parts)
+    for sign, effect, opposite in ((1, "raise", "lower"), (-1, "lower", "raise")):
         own = [part for part in parts if sign * part.change > 0]
         alone = [part for part in own if sign * _subtract(part.alone, attribution.base) < 0]
-        beside = [part for part in own if sign * _subtract(attribution.value, part.without) < 0]
-        endings = f"alone {{}} would {opposite} it", f"without {{}} it would be {other}"
-        for turned, ending in zip((alone, beside), endings, strict=True):
-            if turned:
-                names = join_words([part.code for part in turned], "and")
-                verb, subject = (f"{effect}s", names) if len(turned) == 1 else (effect, "one of them")
-                yield f"{names} {verb} the score on average, but {ending.format(subject)}."
+        effects = [(part, sign * _subtract(attribution.value, part.without)) for part in own]
+        turned = [part for part, change in effects if change < 0]
+        idle = [part for part, change in effects if change == 0 and not is_limited]
+        for named, words in (
+            (alone, f"{effect}s the score beside other parts, but alone it would {opposite} it"),
+            (turned, f"{opposite}s the score beside all other parts, but {effect}s it beside some of them"),
+            (idle, f"changes nothing beside all other parts, but {effect}s the score beside some of them"),
+        ):
+            if named:
+                yield f"{'Each of ' * (len(named) > 1)}{join_words([part.code for part in named], 'and')} {words}."
 
 
 def _subtract(score: float | None, other: float | None) -> float:
@@ -261,15 +262,17 @@ def _subtract(score: float | None, other: float | None) -> float:
     return math.nan if score is None or other is None else float(format_score(score)) - float(format_score(other))
 
 
-def _describe_policy(explanation: ExplanationData) -> str:
-    """Return who read how many reviews, and by which version of the policy they were scored."""
+def _describe_reading(explanation: ExplanationData) -> str:
+    """Return which facts are missing, who read how many reviews, and by which version of the policy they were scored."""
+    names = ", ".join(missing.name for missing in explanation.missing) or "none"
     run = explanation.run
     reader = run.get("extractor") or "extractor not named"
     version = f" {run['seed_version']}" if run.get("seed_version") else ""
     version += f" ({str(run['seed_sha256'])[:7]})" if run.get("seed_sha256") else ""
     uncounted = explanation.attribution.uncounted if explanation.attribution is not None else 0
     rest = f", {uncounted} counted by no condition" if uncounted else ""
-    return f"{number_of(explanation.reviews, 'relevant review')} read ({reader}){rest}. Policy {explanation.task}{version}."
+    reading = f"{number_of(explanation.reviews, 'relevant review')} read ({reader}){rest}"
+    return f"Missing facts: {names}. {reading}. Policy {explanation.task}{version}."
 
 
 # --- what would change it

@@ -230,7 +230,7 @@ def test_trace_shows_every_step_and_the_reviews_behind_it(files: Files) -> None:
 
 
 def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
-    """Recorded values give what the rows of the examples give, but for the counts and the extractor."""
+    """Recorded values give what the rows of the examples give, but for the counts, the extractor and the recorded quotes."""
     extractions = EXAMPLES / "extractions-g1a_v2.jsonl"
     recorded = ("--extractor", "recorded", "--extractions", extractions, "--trace")
     ran = formulaseed("run", G1A, "--contexts", CONTEXTS, *recorded)
@@ -240,6 +240,8 @@ def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
         counts = result.pop("reviews")
         assert counts["relevant"] == counts["extracted"] == expected.pop("reviews")["extracted"]
         assert (result["run"].pop("extractor"), expected["run"].pop("extractor")) == ("recorded", None)
+        quotes = [quote for fields in result.pop("quotes", {}).values() for quote in fields.values()]
+        assert all(quote["verified"] for quote in quotes)
         assert result == expected
         assert result["output"]["VERDICT"] in ("Low Risk", "High Risk", "Critical Risk")
     assert "14 restaurants, 0 failed; 114 of 215 reviews relevant, 114 extracted (recorded)" in ran.err

@@ -66,7 +66,7 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
     """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
     line, explanation = LINES["golden-carp"], explain_line("golden-carp")
     assert explanation.attribution is not None
-    assert "R3 lowers the score beside other parts, but alone it would raise it." in " ".join(explanation.text.split())
+    assert "R3 can raise or lower the score, depending on which other parts count." in " ".join(explanation.text.split())
     part = next(part for part in explanation.attribution.parts if part.code == "R3")
     counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
     rows = [row for row in line["rows"] if row["review_id"] not in counted]
@@ -77,29 +77,28 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
 
 @pytest.mark.parametrize("name", LINES)
 def test_signs_that_differ_are_named(name: str) -> None:
-    """Parts in the table that raise the score on average, but alone or beside all others lower it, or the other way around."""
+    """Parts in the table that raise the score on average, but alone or beside all others lower it, or the other way around.
+
+    Beside all others they can also have no effect, unless the score is limited.
+    """
     explanation = explain_line(name)
     attribution = explanation.attribution
     assert attribution is not None
     text = " ".join(explanation.text.split())
-    found: dict[str, list[str]] = {}
-    for codes, words in re.findall(r"(?:Each of )?\b(R\d[^.]*?) ((?:lowers|raises|changes nothing) [^.]*)\.", text):
-        for code in re.split(r", | and ", codes):
-            found.setdefault(code, []).append(words)
+    found: dict[str, str] = {}
+    for codes, words in re.findall(r"\b(R\d[^.;]*?) can ([^.]*), depending on which other parts count\.", text):
+        found |= dict.fromkeys(re.split(r", | and ", codes), words)
     is_limited = any(part.source == "limit" for part in attribution.parts)
     for part in attribution.parts:
         if f" {part.code} " not in text or part.without is None or part.alone is None:
             continue
-        effect, opposite = ("raise", "lower") if part.change > 0 else ("lower", "raise")
         alone, beside = round(part.alone - attribution.base, 2), round(attribution.value - part.without, 2)
-        expected = []
-        if alone * part.change < 0:
-            expected.append(f"{effect}s the score beside other parts, but alone it would {opposite} it")
-        if beside * part.change < 0:
-            expected.append(f"{opposite}s the score beside all other parts, but {effect}s it beside some of them")
-        if beside == 0 and not is_limited:
-            expected.append(f"changes nothing beside all other parts, but {effect}s the score beside some of them")
-        assert found.pop(part.code, []) == expected
+        expected = None
+        if alone * part.change < 0 or beside * part.change < 0:
+            expected = "raise or lower the score"
+        elif beside == 0 and not is_limited:
+            expected = "change the score or leave it as it is"
+        assert found.pop(part.code, None) == expected
     assert not found
 
 

@@ -240,21 +240,19 @@ def _describe_columns(attribution: Attribution, parts: Sequence[AttributionPart]
 
 
 def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
-    """Yield which parts raise or lower the score on average, but not alone, or not beside all other parts."""
+    """Yield which parts do on average what they do not do alone, or not beside all other parts."""
     is_limited = any(part.source == "limit" for part in attribution.parts)
-    for sign, effect, opposite in ((1, "raise", "lower"), (-1, "lower", "raise")):
-        own = [part for part in parts if sign * part.change > 0]
-        alone = [part for part in own if sign * _subtract(part.alone, attribution.base) < 0]
-        effects = [(part, sign * _subtract(attribution.value, part.without)) for part in own]
-        turned = [part for part, change in effects if change < 0]
-        idle = [part for part, change in effects if change == 0 and not is_limited]
-        for named, words in (
-            (alone, f"{effect}s the score beside other parts, but alone it would {opposite} it"),
-            (turned, f"{opposite}s the score beside all other parts, but {effect}s it beside some of them"),
-            (idle, f"changes nothing beside all other parts, but {effect}s the score beside some of them"),
-        ):
-            if named:
-                yield f"{'Each of ' * (len(named) > 1)}{join_words([part.code for part in named], 'and')} {words}."
+    turning: list[str] = []
+    idle: list[str] = []
+    for part in parts:
+        alone, beside = _subtract(part.alone, attribution.base), _subtract(attribution.value, part.without)
+        if part.change * alone < 0 or part.change * beside < 0:
+            turning.append(part.code)
+        elif beside == 0 != _subtract(part.change, 0) and not is_limited:
+            idle.append(part.code)
+    for codes, effects in ((turning, "raise or lower the score"), (idle, "change the score or leave it as it is")):
+        if codes:
+            yield f"{join_words(codes, 'and')} can {effects}, depending on which other parts count."
 
 
 def _subtract(score: float | None, other: float | None) -> float:

@@ -66,7 +66,9 @@ def test_a_part_that_alone_would_do_the_opposite_is_named() -> None:
     """An old mild reaction raises the score; beside severe ones it lowers the share of recent reactions."""
     line, explanation = LINES["golden-carp"], explain_line("golden-carp")
     assert explanation.attribution is not None
-    assert "R3 can raise or lower the score, depending on which other parts count." in " ".join(explanation.text.split())
+    assert "R3 can raise or lower the score, depending on which other parts count." in " ".join(
+        explanation.text.split()
+    )
     part = next(part for part in explanation.attribution.parts if part.code == "R3")
     counted = {review for other in explanation.attribution.parts for review in other.reviews} - {*part.reviews}
     rows = [row for row in line["rows"] if row["review_id"] not in counted]

@@ -157,33 +157,25 @@ def _read_input(setting: Setting, restaurant: ExtractedRestaurant) -> _Input:
 
 
 def _compare_reviews(old: _Input, new: _Input) -> Iterator[_Candidate]:
-    """Yield the reviews that were removed, changed or added. Their order is no change."""
-    for key, review in old.reviews.items():
-        if key not in new.reviews:
-            yield _describe_review("removed", review, None), partial(_remove_review, old, key)
-        elif review.row != new.reviews[key].row:
-            new_review = new.reviews[key]
-            yield _describe_review("changed", review, new_review), partial(_set_review, old, key, new_review)
-    for key, review in new.reviews.items():
-        if key not in old.reviews:
-            yield _describe_review("added", None, review), partial(_set_review, old, key, review)
+    """Yield the reviews that were removed, changed or added, with the values of their rows that differ.
+
+    Their order is no change.
+    """
+    for key, review in {**old.reviews, **new.reviews}.items():
+        before, after = old.reviews.get(key), new.reviews.get(key)
+        if before is None or after is None or before.row != after.row:
+            kind: Kind = "added" if before is None else "removed" if after is None else "changed"
+            values = _find_changed_values(before and before.row, after and after.row)
+            yield InputChange("review", kind, review.name, values), partial(_set_review, old, key, after)
 
 
-def _remove_review(old: _Input, key: _ReviewKey) -> _Input:
-    """Return a copy of an input without a review."""
-    return replace(old, reviews={name: review for name, review in old.reviews.items() if name != key})
+def _set_review(old: _Input, key: _ReviewKey, review: _Review | None) -> _Input:
+    """Return a copy of an input with a review in the place of the one with the same key, or else as the last one.
 
-
-def _set_review(old: _Input, key: _ReviewKey, review: _Review) -> _Input:
-    """Return a copy of an input with a review in the place of the one with the same key, or else as the last one."""
-    return replace(old, reviews={**old.reviews, key: review})
-
-
-def _describe_review(kind: Kind, old: _Review | None, new: _Review | None) -> InputChange:
-    """Return the change of a review, None where it does not exist, with the values of its row that differ."""
-    review = new or old
-    assert review is not None
-    return InputChange("review", kind, review.name, _find_changed_values(old and old.row, new and new.row))
+    If `review` is None, the copy is without the review that has the key.
+    """
+    reviews = {**old.reviews, key: review}
+    return replace(old, reviews={name: one for name, one in reviews.items() if one is not None})
 
 
 def _find_changed_values(old: Any, new: Any) -> dict[str, tuple[Value, Value]]:

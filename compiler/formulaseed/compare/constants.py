@@ -120,8 +120,7 @@ def _find_declared_literals(program: surface.Program) -> Iterator[_WrittenLitera
                 for number, rule in enumerate(rules, 1):
                     yield name, rule.then.value, f"result of rule {number}", rule.then.span
                 yield name, otherwise.value, "else", otherwise.span
-            case surface.Formula() | ast.Aggregate():
-                whole = step.operation if isinstance(step.operation, ast.Aggregate) else step.operation.expression
+            case surface.Formula(whole) | (ast.Aggregate() as whole):
                 for node in ast.walk(whole):
                     if isinstance(node, ast.Aggregate) and node.default is not None:
                         yield name, node.default.value, "default", node.default.span

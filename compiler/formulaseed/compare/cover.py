@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, NamedTuple
 
 from formulaseed.compare.definitions import cut_expression, format_name
-from formulaseed.compare.rule_proofs import RuleProof, prove_rules
 from formulaseed.data.arguments import validate_arguments
 from formulaseed.data.duplicates import Duplicates
 from formulaseed.data.jsonl import InputLine, Lines, open_lines
@@ -70,6 +69,13 @@ class CoverageItem:
     def build_cells(self, labels: Mapping[str, str]) -> tuple[str, ...]:
         """Return the kind, the name or the label of a step, and the text as cells of a table."""
         return self.kind, format_name(self.name, labels), InlineCode(self.text)
+
+
+class RuleProof(NamedTuple):
+    """A restaurant that reaches a rule, or that there is none, or that neither is known: in words, and as JSON."""
+
+    text: str
+    json: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -194,17 +200,16 @@ def measure_coverage(
         reviews += len(restaurant.rows)
         evaluation = prepare_evaluation(program, restaurant.rows, restaurant.context, parameters)
         evaluation.observer = Observer(watched_expressions, counts)
-        _count_values(program, restaurant.rows, evaluation, counts)
+        values = _list_values(program, restaurant.rows, evaluation)
+        counts.update(pair for pair in values if isinstance(pair[1], str | bool | None))  # numbers are no parts
         try:
             for step in program.steps:
                 evaluation.evaluate_step(step)
         except EvaluationError as error:
             add_failure(failures, restaurant, evaluator.locate(error))
     items = tuple(replace(part, count=counts[part.key]) for part in parts)
-    proofs: dict[CoverageItem, RuleProof] = {}
-    if prove:
-        missed = _find_missed_rules(program, {item.key: item for item in items})
-        proofs = {missed[rule]: proof for rule, proof in prove_rules(seed, missed, parameters).items()}
+    missed = _find_missed_rules(program, {item.key: item for item in items}) if prove else {}
+    proofs = _prove_rules(seed, missed, parameters) if missed else {}
     return Coverage(seed.document.source.name, items, restaurants, reviews, failures, map_labels(program), proofs)
 
 
@@ -228,30 +233,46 @@ def _find_missed_rules(
     return missed
 
 
-def _count_values(
-    program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation, counts: Counter[_PartKey]
-) -> None:
-    """Add the field values of a restaurant and its reviews to `counts`; numbers are not counted.
+def _prove_rules(
+    seed: FormulaSeed, rules: Mapping[tuple[str, int | None], CoverageItem], parameters: Mapping[str, Value] | None
+) -> dict[CoverageItem, RuleProof]:
+    """Return the proofs of rules, which are given by the name of their step and their position, by their items.
+
+    Raises `MissingExtraError` if the solver is not installed.
+    """
+    from formulaseed.proofs.proving import prove
+    from formulaseed.proofs.report import describe_witness
+
+    proofs = prove(seed, parameters=parameters)
+    result: dict[CoverageItem, RuleProof] = {}
+    for claim, claim_json in zip(proofs.claims.rules, proofs.json["rules"], strict=True):
+        if (claim.name, claim.rule) in rules:
+            text = "not known whether there is one"
+            if claim.witness is not None:
+                text = f"a restaurant with {describe_witness(seed.program, claim.witness)}"
+            elif claim.status == "unreachable":
+                text = "there is none, as proved, so that the rule can be deleted"
+            json = {"status": claim.status, "witness": claim_json["witness"]}
+            result[rules[claim.name, claim.rule]] = RuleProof(text, json)
+    return result
+
+
+def _list_values(
+    program: nodes.Program, rows: Iterable[Mapping[str, Any]], evaluation: Evaluation
+) -> Iterator[tuple[Symbol, object]]:
+    """Yield the values of the fields of a restaurant and its reviews.
 
     `evaluation` has the values of the fields that steps use, defaults included. An extraction field that no step uses
     is read from `rows`.
     """
-
-    def count(symbol: Symbol, value: object) -> None:
-        """Add 1 to the count of a field's value, unless the value is a number or a list."""
-        if isinstance(value, str | bool | None):  # numbers are no parts: only values that a seed can list are
-            counts[symbol, value] += 1
-
     for declared in program.fields:
         symbol = Symbol(SymbolKind.EXTRACTION, declared.name)
         for row, values in zip(rows, evaluation.rows, strict=True):
             section = row.get("extraction")
             value = section.get(declared.name) if isinstance(section, dict) else None
-            count(symbol, values.get(symbol, declared.default if value is None else value))
+            yield symbol, values.get(symbol, declared.default if value is None else value)
     for values in (evaluation.shared, *evaluation.rows):
-        for symbol, value in values.items():
-            if symbol.kind in (SymbolKind.META, SymbolKind.CONTEXT):
-                count(symbol, value)
+        yield from (pair for pair in values.items() if pair[0].kind in (SymbolKind.META, SymbolKind.CONTEXT))
 
 
 # --- the parts of a seed
@@ -281,16 +302,11 @@ def _find_parts(seed: FormulaSeed) -> Iterator[CoverageItem]:
 
 def _find_watched_expressions(program: nodes.Program, parts: Iterable[CoverageItem]) -> dict[int, bool]:
     """Map the `id` of each expression to watch to True if it is tested for null, or to False if it is tested for truth."""
-    expressions = (expression for step in program.steps for expression in step.expressions())
-    calls = (node for expression in expressions for node in typed.walk(expression) if _can_replace_null(node))
+    expressions = (node for step in program.steps for whole in step.expressions() for node in typed.walk(whole))
+    calls = (node for node in expressions if isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null)
     tested_for_null = {id(call.arguments[0]) for call in calls}
     identities = (part.key[0] for part in parts)
     return {identity: identity in tested_for_null for identity in identities if isinstance(identity, int)}
-
-
-def _can_replace_null(node: Expr) -> TypeGuard[typed.Call]:
-    """Return True if the expression is a call of a function that gives another value for null."""
-    return isinstance(node, typed.Call) and FUNCTIONS[node.function].replaces_null
 
 
 def _build_condition_parts(kind: PartKind, name: str, condition: Expr, identity: object) -> Iterator[CoverageItem]:
@@ -317,12 +333,8 @@ def _find_value_parts(seed: FormulaSeed, declared_at: Mapping[str, Span]) -> Ite
         place = declared_at.get(str(symbol))
         if place is not None and (symbol.kind is SymbolKind.EXTRACTION or symbol in used):
             spans = _find_value_spans(seed, place)
-            values: list[Value] = list(ty.values or ())
-            if ty.base is Base.BOOLEAN:
-                values += [True, False]
-            if ty.nullable:
-                values.append(None)
-            for value in values:
+            values: tuple[Value, ...] = (True, False) if ty.base is Base.BOOLEAN else ty.values or ()
+            for value in (*values, None) if ty.nullable else values:
                 yield CoverageItem("value", str(symbol), value_text(value), spans.get(value, place), (symbol, value))
 
 
@@ -364,13 +376,11 @@ def _build_branch_parts(name: str, node: Expr) -> Iterator[CoverageItem]:
     match node:
         case typed.Conditional(tested, then, otherwise):
             parts = then, otherwise
-        case typed.Call(_, (tested, default)) if _can_replace_null(node):
+        case typed.Call(function, (tested, default)) if FUNCTIONS[function].replaces_null:
             parts = tested, default
             tests = "if {} != None", "if {} == None"
-        case typed.Logical("or", (tested, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
-            parts = tested, last
-        case typed.Logical("and", (tested, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
-            parts = last, tested
+        case typed.Logical(operator, (tested, *_, last)) if node.info.ty.base is not Base.BOOLEAN:
+            parts = (tested, last) if operator == "or" else (last, tested)
         case _:
             return
     for part, test, truth in zip(parts, tests, (True, False), strict=True):

@@ -131,9 +131,8 @@ class Difference(RenderedDocument):
 
     def _blocks(self, max_restaurants: int = MAX_IN_TEXT) -> list[Block]:
         """Return the headline, every change, the effect on the outcomes, and the tables of restaurants."""
-        restaurants = self._build_restaurants(max_restaurants)
         changes = [self._build_headline(), *self.changes.build_blocks(), *self._build_proof()]
-        return [*changes, *self._build_effect(), *restaurants]
+        return [*changes, *self._build_effect(), *self._build_restaurants(max_restaurants)]
 
     def _build_headline(self) -> Paragraph:
         """Return a sentence with both seeds, and the number of changes of each category that has some."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from formulaseed.compare.causes import Setting, find_causes
-from formulaseed.compare.expect import Expectations, Outputs, require_lines
+from formulaseed.compare.expect import Expectations, require_lines
 from formulaseed.compare.outcomes import LoneRestaurant, Outcomes, RestaurantChange
 from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
@@ -66,9 +66,7 @@ class OutcomeComparison:
         changes: list[RestaurantChange] = []
         gone: list[LoneRestaurant] = []
         new_restaurants: list[LoneRestaurant] = []
-        has_causes = pairing.verdict is not None and (
-            new_lines is not None or self.old.parameters != self.new.parameters
-        )
+        has_other_input = new_lines is not None or self.old.parameters != self.new.parameters
         for before, after in self._pair_restaurants(require_lines(lines, self.expectations), new_lines):
             if before is None or after is None:
                 if before is not None:
@@ -81,13 +79,14 @@ class OutcomeComparison:
             self._add_failures(before, old_steps, new_steps)
             change = _compare_restaurant(before, old_steps, new_steps, pairing)
             matrix[change.verdicts] += 1
-            if has_causes and change.verdicts[0] != change.verdicts[1]:
+            if pairing.verdict is not None and has_other_input and change.verdicts[0] != change.verdicts[1]:
                 causes = find_causes(self.old, self.new, (before, after), pairing, change.verdicts)
                 change = replace(change, causes=causes)
             if change.is_different:
                 changes.append(change)
             if change.business_id in self.expectations:
-                new_outputs = _rename_outputs(new_steps.values, pairing)
+                values = new_steps.values
+                new_outputs = values and {old: values[new] for new, old in pairing.old_names.items()}
                 outputs = self.expectations[change.business_id].find_broken(old_steps.values, new_outputs)
                 if outputs:
                     broken[change.business_id] = outputs
@@ -151,11 +150,6 @@ class OutcomeComparison:
         return (restaurant for restaurant in restaurants if restaurant.error is None)
 
 
-def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
-    """Return the new seed's values by the names that the steps have in the old seed; None if the restaurant fails."""
-    return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
-
-
 def _read_name(restaurant: ExtractedRestaurant) -> str:
     """Return the name of a restaurant; empty if it has none."""
     name = restaurant.context.get("name")
@@ -169,10 +163,8 @@ def _evaluate_restaurant(setting: Setting, restaurant: ExtractedRestaurant) -> _
     """
     try:
         return _StepValues(setting.evaluator.trace(restaurant.rows, restaurant.context, setting.parameters))
-    except EvaluationError as error:
-        return _StepValues(None, error.step, error)
-    except DataError as error:
-        return _StepValues(None, _NOT_EVALUATED, error)
+    except (EvaluationError, DataError) as error:
+        return _StepValues(None, error.step if isinstance(error, EvaluationError) else _NOT_EVALUATED, error)
 
 
 def _compare_restaurant(
@@ -205,11 +197,8 @@ def _find_first_difference(differing: set[str], changed: tuple[str, ...], pairin
 
     The steps between it and the output must differ, too; the output itself counts. The order is that of the new seed.
     """
-    stack = list(changed)
     causes = set(changed)
-    while stack:
-        for symbol in pairing.uses[stack.pop()]:
-            if symbol.kind is SymbolKind.STEP and symbol.name in differing and symbol.name not in causes:
-                causes.add(symbol.name)
-                stack.append(symbol.name)
+    for name in reversed([*pairing.old_names]):  # a step uses only those before it
+        if name in causes:
+            causes |= {symbol.name for symbol in pairing.uses[name] if symbol.kind is SymbolKind.STEP} & differing
     return next((name for name in pairing.old_names if name in causes), "")

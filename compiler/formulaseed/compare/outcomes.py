@@ -230,10 +230,8 @@ class Outcomes:
         if self.pairing.verdict is None:
             yield sentence(f"{len(self.changes)} of {total} have other outputs{note}; none of these is a verdict.")
         else:
-            yield sentence(
-                format_name(self.pairing.verdict, self.pairing.labels),
-                f" changes for {self.flip_count:,} of {total}{note}.",
-            )
+            name = format_name(self.pairing.verdict, self.pairing.labels)
+            yield sentence(name, f" changes for {self.flip_count:,} of {total}{note}.")
             yield build_matrix_table("before \\ after", self.matrix, self.pairing.possible_verdicts)
         if self.gone or self.new:
             yield sentence(
@@ -274,10 +272,8 @@ class Outcomes:
         for title, restaurants in (("Only in the old run", self.gone), ("Only in the new run", self.new)):
             if restaurants:
                 yield _build_heading(title, restaurants, max_restaurants)
-                rows = [
-                    (InlineCode(restaurant.business_id), format_verdict_cell(restaurant.verdict))
-                    for restaurant in restaurants[:max_restaurants]
-                ]
+                listed = restaurants[:max_restaurants]
+                rows = [(InlineCode(lone.business_id), format_verdict_cell(lone.verdict)) for lone in listed]
                 yield Table(("restaurant", "verdict"), rows, is_sortable=True)
 
     def _build_changes(self, changes: Sequence[RestaurantChange]) -> Iterator[Block]:
@@ -305,10 +301,8 @@ class Outcomes:
             columns.append("first step that differs")
         yield Table(columns, rows, is_sortable=True)
         if has_steps:
-            steps = [
-                (format_name(step, self.pairing.labels), f"{count:,}")
-                for step, count in self.count_divergences().most_common()
-            ]
+            divergences = self.count_divergences().most_common()
+            steps = [(format_name(step, self.pairing.labels), f"{count:,}") for step, count in divergences]
             yield Table(("first step that differs", "restaurants"), steps)
 
 
@@ -323,14 +317,7 @@ def _build_score_cells(change: RestaurantChange, score: str) -> list[str]:
     """Return three cells: the two values of the score and their difference, "-" for each that the restaurant does not have."""
     if score not in change.outputs:
         return ["-", "-", "-"]
-    old, new = change.outputs[score]
-    score_change = compute_change(old, new)
-    return [
-        _format_value_cell(old),
-        _format_value_cell(new),
-        "-" if score_change is None else format_change(score_change),
-    ]
-
-
-def _format_value_cell(value: Value) -> str:
-    return InlineCode(value) if isinstance(value, str) else format_value(value)
+    pair = change.outputs[score]
+    score_change = compute_change(*pair)
+    cells = [InlineCode(value) if isinstance(value, str) else format_value(value) for value in pair]
+    return [*cells, "-" if score_change is None else format_change(score_change)]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
-from formulaseed.compare.constants import find_constants, is_year_parameter, move_number
+from formulaseed.compare.constants import Constant, find_constants, is_year_parameter, move_number
 from formulaseed.compare.definitions import format_name
 from formulaseed.compare.expect import Outputs, read_expectations, require_lines
 from formulaseed.compare.outcomes import Variant
@@ -34,7 +34,7 @@ from formulaseed.runtime.evaluator import GeneratedModule
 from formulaseed.runtime.loading import compile_evaluator, module_from_source
 from formulaseed.runtime.running import usable_rows
 from formulaseed.source.printing import number_of
-from formulaseed.source.text import Source, shorten
+from formulaseed.source.text import shorten
 
 _MAX_RANKED = 40
 _SKIPPED_COLUMNS = ("variant", "reason", "place")
@@ -52,8 +52,8 @@ class MovedNumber:
     step: str
     enclosing_text: str
     place: str
-    down: Variant | None
-    up: Variant | None
+    down: Variant | None = None
+    up: Variant | None = None
 
     @property
     def variants(self) -> list[Variant]:
@@ -216,19 +216,11 @@ def sensitivity(
     return baseline.rank_numbers(by)
 
 
-@dataclass(frozen=True, slots=True)
-class _MovableNumber:
-    """A number of the seed, and `evaluate`, which evaluates all restaurants with another number in its place.
+_MovableNumber = tuple[MovedNumber, bool, Callable[[int | float], Variant]]
+"""A number that has not been moved, whether it is a year, and a function that evaluates all restaurants with another one.
 
-    `evaluate` raises `SeedError` if the number makes the seed invalid, `DataError` if it is out of a parameter's bounds.
-    """
-
-    value: int | float
-    step: str
-    enclosing_text: str
-    place: str
-    is_year: bool
-    evaluate: Callable[[int | float], Variant]
+The function raises `SeedError` if the number makes the seed invalid, `DataError` if it is out of a parameter's bounds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,19 +300,19 @@ class Baseline:
         movable_numbers = [*self._find_movable_constants(), *self._find_movable_parameters()]
         numbers: list[MovedNumber] = []
         skipped: dict[tuple[str, str, str], None] = {}
-        for number in movable_numbers:
+        for number, is_year, evaluate in movable_numbers:
             variants: list[Variant | None] = [None, None]
             for side, share in enumerate((-by / 100, by / 100)):
                 advance(2 * len(movable_numbers), number.place)
-                value = move_number(number.value, share, is_year=number.is_year)
+                value = move_number(number.value, share, is_year=is_year)
                 try:
                     if value == number.value:
                         raise DataError(f"{by:.3g}% of {value!r} is nothing")
-                    variants[side] = number.evaluate(value)
+                    variants[side] = evaluate(value)
                 except (SeedError, DataError) as error:
                     reason = error.diagnostics[0].message if isinstance(error, SeedError) else str(error)
                     skipped[f"{value!r} in {number.enclosing_text}", reason, number.place] = None
-            numbers.append(MovedNumber(number.value, number.step, number.enclosing_text, number.place, *variants))
+            numbers.append(replace(number, down=variants[0], up=variants[1]))
         score = next(iter(self.numeric_outputs), None)
         numbers.sort(key=lambda number: (-number.flip_count, -abs(number.find_largest_change(score or ""))))
         return Sensitivity(
@@ -337,34 +329,31 @@ class Baseline:
         )
 
     def _find_movable_constants(self) -> Iterator[_MovableNumber]:
-        """Yield the numeric constants of the steps. To evaluate one, the seed is compiled with the other number."""
+        """Yield the numeric constants of the steps."""
         for constant in find_constants(self.seed):
+            number = MovedNumber(constant.value, constant.step, constant.enclosing_text, constant.span.place)
+            yield number, constant.is_year, partial(self._evaluate_constant, constant)
 
-            def evaluate(
-                value: int | float, replace: Callable[[int | float], Source] = constant.replace_with
-            ) -> Variant:
-                variant = require_valid(analyse_text(replace(value)))
-                module = module_from_source(compile(variant, formatted=False), self.seed.task_name)
-                return self.evaluate(value, module, self.arguments)
-
-            yield _MovableNumber(
-                constant.value, constant.step, constant.enclosing_text, constant.span.place, constant.is_year, evaluate
-            )
+    def _evaluate_constant(self, constant: Constant, value: int | float) -> Variant:
+        """Compile the seed with `value` in place of a constant, and evaluate all restaurants with it."""
+        variant = require_valid(analyse_text(constant.replace_with(value)))
+        module = module_from_source(compile(variant, formatted=False), self.seed.task_name)
+        return self.evaluate(value, module, self.arguments)
 
     def _find_movable_parameters(self) -> Iterator[_MovableNumber]:
         """Yield the parameters whose value is a number: the value that the caller set, or else the default."""
+        place = f"{self.seed.document.source.name}: parameters"
         for parameter in self.seed.program.parameters:
             value = self.parameters.get(parameter.name, parameter.default)
-            if not is_number(value):
-                continue
+            if is_number(value):
+                number = MovedNumber(value, "", f"param.{parameter.name}", place)
+                is_year = is_year_parameter(self.seed.program, parameter)
+                yield number, is_year, partial(self._evaluate_parameter, parameter.name)
 
-            def evaluate(value: int | float, name: str = parameter.name) -> Variant:
-                arguments = self.evaluator.parse_parameters({**self.parameters, name: value})
-                return self.evaluate(value, self.evaluator.module, (arguments,))
-
-            place = f"{self.seed.document.source.name}: parameters"
-            is_year = is_year_parameter(self.seed.program, parameter)
-            yield _MovableNumber(value, "", f"param.{parameter.name}", place, is_year, evaluate)
+    def _evaluate_parameter(self, name: str, value: int | float) -> Variant:
+        """Evaluate all restaurants with another value of a parameter."""
+        arguments = self.evaluator.parse_parameters({**self.parameters, name: value})
+        return self.evaluate(value, self.evaluator.module, (arguments,))
 
 
 def _evaluate_outputs(module: GeneratedModule, arguments: tuple[Any, ...], rows: Any, context: Any) -> Outputs:

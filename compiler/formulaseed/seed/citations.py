@@ -152,19 +152,13 @@ class Policy:
         A quotation may consist of several sentences in a row.
         """
         if quotation not in self._quoted:
-            self._quoted[quotation] = self._search(normalize(quotation))
+            text = normalize(quotation)
+            indices = self._quoted[quotation] = {*self._by_text.get(text, ())}
+            if not indices and len(text.split()) >= MIN_QUOTED_WORDS:
+                for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self._joined):
+                    first = bisect_right(self._starts, match.start()) - 1
+                    indices.update(range(first, bisect_right(self._starts, match.end() - 1)))
         return self._quoted[quotation]
-
-    def _search(self, text: str) -> set[int]:
-        """Return the indices of the sentences that a normalized text quotes."""
-        if text in self._by_text:
-            return self._by_text[text]
-        indices = set[int]()
-        if len(text.split()) >= MIN_QUOTED_WORDS:
-            for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", self._joined):
-                first = bisect_right(self._starts, match.start()) - 1
-                indices.update(range(first, bisect_right(self._starts, match.end() - 1)))
-        return indices
 
 
 def find_gaps(citations: Sequence[Citation], policy: Policy, no_rule: Iterable[str] = ()) -> Gaps:
@@ -187,10 +181,7 @@ def _find_unstated(part: Citation, policy: Policy) -> Iterator[UsedValue]:
     text = "\n".join(sentences).casefold()
     unique = {used.value: used for used in reversed(part.values)} if part.quotations else {}
     for value, used in reversed(unique.items()):
-        if isinstance(value, str):
-            is_stated = _states(text, normalize(value).casefold())
-        else:
-            is_stated = abs(value) in numbers
+        is_stated = _states(text, normalize(value).casefold()) if isinstance(value, str) else abs(value) in numbers
         if not is_stated:
             yield used
 
@@ -213,27 +204,23 @@ def report_gaps(gaps: Gaps, source: Source, suppressions: Iterable[surface.Suppr
 
     A suppression of a code of policies that covers no gap is a finding as well.
     """
-    findings = []
+    names: dict[Diagnostic, str] = {}
     for part, quotation in gaps.misquotations:
-        problem = catalogue.sentence_not_in_policy(quotation.span, _title(part), normalize(quotation.value))
-        findings.append(Finding(f"FS641 {part.name}: {normalize(quotation.value)}", problem))
+        text = normalize(quotation.value)
+        names[catalogue.sentence_not_in_policy(quotation.span, _title(part), text)] = f"FS641 {part.name}: {text}"
     for part, used in gaps.unstated:
         problem = catalogue.value_not_in_policy(used.span, _title(part), used.value)
-        findings.append(Finding(f"FS642 {part.name}: {used.value}", problem))
+        names[problem] = f"FS642 {part.name}: {used.value}"
     for part in gaps.unsourced:
-        findings.append(Finding(f"FS644 {part.name}", catalogue.part_without_source(part.span, _title(part))))
+        names[catalogue.part_without_source(part.span, _title(part))] = f"FS644 {part.name}"
     for sentence, span in zip(gaps.uncited, _locate(gaps.uncited, source), strict=True):
         text = normalize(sentence.text)
-        findings.append(Finding(f"FS643 {text}", catalogue.uncited_sentence(span, text)))
+        names[catalogue.uncited_sentence(span, text)] = f"FS643 {text}"
     problems = Problems()
-    for finding in findings:
-        problems.report(finding.problem)
+    for problem in names:
+        problems.report(problem)
     suppress(tuple(one for one in suppressions if one.code.text in POLICY_CODES), problems)
-    gap_by_problem = {finding.problem: finding.gap for finding in findings}
-    return [
-        Finding(gap_by_problem.get(problem, f"{problem.code} {problem.message}"), problem)
-        for problem in problems.sorted()
-    ]
+    return [Finding(names.get(problem, f"{problem.code} {problem.message}"), problem) for problem in problems.sorted()]
 
 
 def _title(part: Citation) -> str:

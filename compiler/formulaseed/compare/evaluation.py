@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from formulaseed.compare.causes import Setting, find_causes
-from formulaseed.compare.expect import Expectations, require_lines
+from formulaseed.compare.expect import Expectations, Outputs, require_lines
 from formulaseed.compare.outcomes import LoneRestaurant, Outcomes, RestaurantChange
 from formulaseed.compare.pairing import Pairing, Verdicts, format_verdict, is_same
 from formulaseed.data.duplicates import Duplicates
@@ -85,8 +85,7 @@ class OutcomeComparison:
             if change.is_different:
                 changes.append(change)
             if change.business_id in self.expectations:
-                values = new_steps.values
-                new_outputs = values and {old: values[new] for new, old in pairing.old_names.items()}
+                new_outputs = _rename_outputs(new_steps.values, pairing)
                 outputs = self.expectations[change.business_id].find_broken(old_steps.values, new_outputs)
                 if outputs:
                     broken[change.business_id] = outputs
@@ -148,6 +147,11 @@ class OutcomeComparison:
         """Yield the restaurants of `lines` that have rows; add lines that cannot be read to `failures`."""
         restaurants = read_rows(setting.evaluator, lines, failures, setting.parameters, self.duplicates)
         return (restaurant for restaurant in restaurants if restaurant.error is None)
+
+
+def _rename_outputs(values: Outputs, pairing: Pairing) -> Outputs:
+    """Return the new seed's values by the names that the steps have in the old seed; None if the restaurant fails."""
+    return None if values is None else {old_name: values[name] for name, old_name in pairing.old_names.items()}
 
 
 def _read_name(restaurant: ExtractedRestaurant) -> str:

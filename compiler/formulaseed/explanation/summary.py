@@ -148,11 +148,11 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     parts = [part for part in attribution.parts if part.source != "limit"]
     listed = _list_parts(attribution, limit)
     width = max((len(describe_part(part)) for part in listed), default=0)
-    without = {part.code: _describe_without(part) for part in listed}
-    width += max(map(len, without.values()), default=0)
+    width += max((len(_describe_without(part)) for part in listed), default=0)
     quotes = _find_quotes(explanation, _ROW_CHARACTERS - width)
     lines = [
-        (part.code, describe_part(part), part.change, without[part.code], quotes.get(part.code, "")) for part in listed
+        (part.code, describe_part(part), part.change, _describe_without(part), quotes.get(part.code, ""))
+        for part in listed
     ]
     if len(listed) < len(parts):
         rest = parts[len(listed) :]

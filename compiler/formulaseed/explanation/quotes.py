@@ -8,6 +8,7 @@ quote.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -81,7 +82,10 @@ class QuoteFinder:
         return sentence if weight > 0 else None
 
     def _find_core(self, sentence: str, claims: tuple[tuple[str, Any], ...]) -> str:
-        """Return the fewest words of a sentence that agree with as many of the `claims` as all its words."""
+        """Return few words of a sentence that agree with as many of the `claims` as all its words.
+
+        They are the fewest unless more words can agree with less.
+        """
         words = sentence.split(" ")
 
         def speak(first: int, last: int) -> bool:
@@ -89,9 +93,9 @@ class QuoteFinder:
             return _weigh(spoken, dict(claims)) >= weight
 
         weight = _weigh(self._lexical.find_spoken_values(sentence), dict(claims))
-        end = next(last for last in range(1, len(words) + 1) if speak(0, last))
-        start = next(first for first in reversed(range(end)) if speak(first, end))
-        return " ".join(words[start:end])
+        end = 1 + bisect_left(range(1, len(words) + 1), True, key=lambda last: speak(0, last))
+        count = 1 + bisect_left(range(1, end + 1), True, key=lambda count: speak(end - count, end))
+        return " ".join(words[end - count : end])
 
     def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone.

@@ -58,9 +58,8 @@ class ObservedReviews:
                 isinstance(row.get(key, {}), Mapping) for key in ("extraction", "meta")
             ):
                 continue
-            latest = self._latest.setdefault(self._key(row), row)
-            if _date_key(row) > _date_key(latest):
-                self._latest[self._key(row)] = row
+            key = self._key(row)
+            self._latest[key] = max(self._latest.get(key, row), row, key=_date_key)
 
     def has(self, row: Row) -> bool:
         """Return True if some review has the extracted values of `row`."""

@@ -125,8 +125,7 @@ def name_symbols(program: nodes.Program, steps: Sequence[nodes.Step]) -> dict[Sy
     kinds = ((SymbolKind.EXTRACTION, program.fields), (SymbolKind.CONTEXT, program.context))
     names = {Symbol(kind, item.name): f"“{label_of(item)}”" for kind, items in kinds for item in items}
     for item in program.meta:
-        words = label_of(item) if item.label else _METADATA.get(item.name, label_of(item))
-        names[Symbol(SymbolKind.META, item.name)] = words
+        names[Symbol(SymbolKind.META, item.name)] = item.label or _METADATA.get(item.name, label_of(item))
     for parameter in program.parameters:
         words = f"{parameter.label}, {parameter.name}" if parameter.label else parameter.name
         names[Symbol(SymbolKind.PARAMETER, parameter.name)] = words

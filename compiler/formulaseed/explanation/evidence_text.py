@@ -147,17 +147,15 @@ def describe_exclusions(evidence: Evidence) -> Iterator[str]:
     named = list_near_reviews(evidence)
     if named:
         yield f"not counted: {'; '.join(named)}"
-    groups: list[tuple[int, list[str]]] = []
+    groups: list[tuple[int, str]] = []
     for exclusion in evidence.excluded:
         number = exclusion.number - len({*exclusion.near} & {*named})
         if number and exclusion.conditions:
-            groups.append((number, exclusion.conditions))
+            groups.append((number, " and ".join(exclusion.conditions)))
     if not groups:
         return
     groups.sort(key=lambda group: -group[0])
-    reasons = [" and ".join(conditions) for _, conditions in groups[:_MAX_GROUPS]]
-    if len(groups) > 1:
-        reasons = [f"{reason} ({number:,})" for reason, (number, _) in zip(reasons, groups, strict=False)]
+    reasons = [f"{reason} ({number:,})" if len(groups) > 1 else reason for number, reason in groups[:_MAX_GROUPS]]
     if len(groups) > _MAX_GROUPS:
         reasons.append(f"other conditions ({sum(number for number, _ in groups[_MAX_GROUPS:]):,})")
     total = sum(number for number, _ in groups)

@@ -34,7 +34,6 @@ from formulaseed.ir.labels import label_of
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
 from formulaseed.language.typed import Symbol, SymbolKind
-from formulaseed.language.types import Value
 from formulaseed.runtime.evaluator import Evaluator
 from formulaseed.runtime.extracting import ExtractedRestaurant
 from formulaseed.runtime.running import add_failure
@@ -59,18 +58,11 @@ class Explainer:
         self.verdict = choose_explained_step(self.program, self.output)
         self.dependencies = VerdictDependencies(self.program, self.verdict)
         self.hoisted = hoist_aggregates(self.program)
+        # without filters; each aggregate inside a formula is a step of its own
+        self.steps = {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
+        self.names = name_symbols(self.program, self.hoisted.steps)
         self.observed = ObservedReviews(self.dependencies.fields)
         self._definition = cache(lambda name: step_text(self.steps[name]))
-
-    @cached_property
-    def steps(self) -> dict[str, nodes.Step]:
-        """The steps by name without filters; each aggregate inside a formula is a step of its own."""
-        return {step.name: step for step in self.hoisted.steps if not isinstance(step.operation, nodes.Filter)}
-
-    @cached_property
-    def names(self) -> dict[Symbol, str]:
-        """The words for the names in conditions."""
-        return name_symbols(self.program, self.hoisted.steps)
 
     @cached_property
     def quotes(self) -> QuoteFinder:
@@ -106,12 +98,10 @@ class Explainer:
         # as no review counts, or no key matches
         defaults = {part.step for part in evidence if part.is_default}
         defaults |= {match.step for match in lookups if match.key is None}
-        verdict: Value = None
         because: list[str] = []
         rules: list[Rule] = []
         attribution: Attribution | None = None
         if error is None:
-            verdict = evaluation.results.get(target.name)
             because = Reasons(record, {part.step: part for part in evidence}).explain(target)
             decider, rules = record.follow_rules(target)
             finder = AttributionFinder(self.dependencies, self.evaluator, record, rows, parsed, context, parameters)
@@ -124,7 +114,7 @@ class Explainer:
             name=_restaurant_name(context),
             task=self.program.task_name,
             step=target.name,
-            verdict=verdict,
+            verdict=record.value_of(target.name),
             outputs={name: evaluation.results[name] for name in self.program.output if name in evaluation.results},
             error=error,
             because=because,
@@ -287,10 +277,8 @@ def _find_missing_fields(used: Sequence[Symbol], evaluation: Evaluation) -> Iter
     for symbol in used:
         if symbol.kind is SymbolKind.CONTEXT and evaluation.shared[symbol] is None:
             yield Missing(name=str(symbol), reviews=None)
-        elif symbol.kind is SymbolKind.META:
-            number = sum(row[symbol] is None for row in evaluation.rows)
-            if number:
-                yield Missing(name=str(symbol), reviews=number)
+        elif symbol.kind is SymbolKind.META and (number := sum(row[symbol] is None for row in evaluation.rows)):
+            yield Missing(name=str(symbol), reviews=number)
 
 
 def _find_facts(program: nodes.Program, used: Sequence[Symbol], evaluation: Evaluation) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from formulaseed.explanation.evidence_text import describe_count, describe_filters
 from formulaseed.explanation.model import Comparison, Evidence, Rule
 from formulaseed.explanation.record import EvaluationRecord
-from formulaseed.explanation.verdict_dependencies import find_limits, is_limit, list_branches
+from formulaseed.explanation.verdict_dependencies import find_limits, list_branches, unwrap_limits
 from formulaseed.ir import nodes
 from formulaseed.ir.text import step_text
 from formulaseed.language import typed
@@ -124,7 +124,9 @@ class Reasons:
         operation = step.operation
         lead = self._format_value(step)
         if step.aggregate is not None:
-            return f"{lead}{self._describe_aggregate(self.evidence[step.name])}.", None
+            evidence = self.evidence[step.name]
+            definition = next((f" ({text})" for text in describe_filters(evidence)), "")
+            return f"{lead}{describe_count(evidence)}{definition}.", None
         if not isinstance(operation, nodes.Formula):
             return f"{lead}: {step_text(step)}.", None
         inner = self._strip_limits(operation.expression)
@@ -140,11 +142,6 @@ class Reasons:
         if len(factors) > 1 and all(is_number(self.record.value(factor)) for factor in factors):
             return f"{lead}: {' times '.join(map(self._format_with_value, factors))}.", self._find_first_step(*factors)
         return f"{lead}: {self._describe_formula(operation.expression, inner)}.", self._find_first_step(inner)
-
-    def _describe_aggregate(self, evidence: Evidence) -> str:
-        """Return how many reviews count, with the condition and its first filter, as a text to append to a value."""
-        definition = next(describe_filters(evidence), None)
-        return describe_count(evidence) + (f" ({definition})" if definition is not None else "")
 
     def _sort_terms(self, expression: Expr) -> list[_Term]:
         """Return the terms of a sum that are not 0: first the positive ones, then the negative ones, the largest first.
@@ -166,9 +163,7 @@ class Reasons:
         if all(isinstance(term.node, typed.Ref) or term.node.info.is_constant for term in terms):
             return " ".join(map(self._format_term, terms)).removeprefix("+ ")
         first, *rest = terms
-        total = first.node
-        if first.sign < 0:
-            total = typed.Unary("-", total, total.info)
+        total: Expr = first.node if first.sign > 0 else typed.Unary("-", first.node, first.node.info)
         for term in rest:
             total = typed.Binary("+" if term.sign > 0 else "-", total, term.node, total.info)
         total = self.record.resolve_conditionals(total)
@@ -185,20 +180,14 @@ class Reasons:
         inner_value = self.record.value_of(inner)
         if value != inner_value:
             change = "rounded"
-            if value in high:
-                change = "its maximum"
-            elif value in low:
-                change = "its minimum"
+            if value in high or value in low:
+                change = "its maximum" if value in high else "its minimum"
             return f"{change}; {self._name(inner)} is {format_value(inner_value)}"
-        minimum, maximum = (" and ".join(map(format_value, limits)) for limits in (low, high))
-        same = f"which is {self._name(inner)}"
+        minimum, maximum = (" and ".join(map(format_value, side)) for side in (low, high))
+        limits = f"at least {minimum}" if low else f"at most {maximum}"
         if low and high:
-            return f"{same} within its limits, {minimum} to {maximum}"
-        if low:
-            return f"{same} within its limits, at least {minimum}"
-        if high:
-            return f"{same} within its limits, at most {maximum}"
-        return same
+            limits = f"{minimum} to {maximum}"
+        return f"which is {self._name(inner)}{f' within its limits, {limits}' if low or high else ''}"
 
     def _describe_formula(self, expression: Expr, inner: Expr) -> str:
         """Return the part `inner` of a formula with its values and, for a conditional, why its branch was taken."""
@@ -210,15 +199,10 @@ class Reasons:
 
     def _strip_limits(self, node: Expr) -> Expr:
         """Return the part of a formula that varies: the taken branch, without limits, rounding and null checks."""
-        while True:
-            if isinstance(node, typed.Present):
-                node = node.operand
-            elif isinstance(node, typed.Conditional):
-                node = node.then if self.record.value(node.condition) else node.otherwise
-            elif isinstance(node, typed.Call) and is_limit(node):
-                node = next(argument for argument in node.arguments if not argument.info.is_constant)
-            else:
-                return node
+        *_, inner = unwrap_limits(node)
+        if isinstance(inner, typed.Conditional):
+            return self._strip_limits(inner.then if self.record.value(inner.condition) else inner.otherwise)
+        return inner
 
     def _format_with_value(self, node: Expr) -> str:
         """Return a formula followed by its value; a constant alone."""
@@ -264,10 +248,9 @@ def _describe_comparisons(comparisons: Sequence[Comparison]) -> list[str]:
     limits: dict[str, dict[str, None]] = {}
     for comparison in comparisons:
         value = format_plain(comparison.left_value)
-        subject = f"{comparison.subject} is {value}"
-        limits.setdefault(subject, {})
+        words = limits.setdefault(f"{comparison.subject} is {value}", {})
         if comparison.limit not in (value, "missing"):
-            limits[subject][comparison.limit] = None
+            words[comparison.limit] = None
     return [f"{subject}, {' and '.join(words)}" if words else subject for subject, words in limits.items()]
 
 

@@ -27,12 +27,13 @@ from formulaseed.ir import nodes
 from formulaseed.ir.labels import map_labels
 from formulaseed.language.typed import SymbolKind
 from formulaseed.language.types import Value
-from formulaseed.pages.histogram import Histogram, build_histogram
+from formulaseed.pages.histogram import build_histogram
 from formulaseed.pages.html import PackedParts, as_html, render_report, visible
 from formulaseed.pages.values import format_plain, format_value
 from formulaseed.runtime.loading import compile_evaluator
 from formulaseed.runtime.running import read_rows
 from formulaseed.source.printing import number_of
+from formulaseed.source.text import claim_name
 
 MAX_REVIEWS = 40  # of one restaurant in a report
 _FAILED = "failed"  # in place of a verdict, and the CSS class of its colour
@@ -161,11 +162,6 @@ class _Overview:
         return tuple(name for name in numeric if not (self.verdicts and name == self.verdict.name))
 
     @cached_property
-    def _titles(self) -> dict[str, str]:
-        """The labels of steps, which headings have in place of names."""
-        return map_labels(self.program)
-
-    @cached_property
     def column(self) -> int:
         """The index in `columns` of the initial column; 0 if there are no columns.
 
@@ -208,7 +204,7 @@ class _Overview:
         self.rows.append(
             _TableRow(
                 at=len(self.rows),
-                anchor=self._make_anchor(explanation.business_id),
+                anchor=claim_name(visible(explanation.business_id), self._anchors, "~"),
                 business_id=explanation.business_id,
                 name=explanation.name or explanation.business_id,
                 verdict=verdict,
@@ -228,30 +224,25 @@ class _Overview:
         The table has the highest score first, and restaurants without a score last.
         """
         restaurants = f"{number_of(len(self.rows), 'restaurant')}, {self.failed} failed"
-        # The highest score comes first; restaurants without one come last.
-        rows = sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0)))
+        labels = map_labels(self.program)
+        titles = [labels.get(name, name) for name in self.columns]
+        order = [*dict.fromkeys([*self.shades.values(), "other"])]
+        histograms = [
+            build_histogram(title, self._numbers.get(name, []), order, self._limits.get(name, ()))
+            for name, title in zip(self.columns, titles, strict=True)
+        ]
         return render_report(
             title=self.program.task_name,
             about="; ".join([restaurants, *(" ".join(pair) for pair in describe_run(self.run))]),
-            step=self._titles.get(self.verdict.name, self.verdict.name),
+            step=labels.get(self.verdict.name, self.verdict.name),
             counts=[*self._count_verdicts()],
-            columns=[self._titles.get(name, name) for name in self.columns],
+            columns=titles,
             column=self.column,
-            histograms=self._build_histograms(),
+            histograms=histograms,
             failures=[*failures],
-            rows=rows,
+            rows=sorted(self.rows, key=lambda row: (row.score is None, -(row.score or 0.0))),
             articles=self._articles.to_base64(),
         )
-
-    def _make_anchor(self, business_id: str) -> str:
-        """Reserve and return the URL fragment of a restaurant: its id, followed by `~2` and so on if it is taken."""
-        anchor = visible(business_id)
-        number = 1
-        while anchor in self._anchors:
-            number += 1
-            anchor = f"{visible(business_id)}~{number}"
-        self._anchors.add(anchor)
-        return anchor
 
     def _count_verdicts(self) -> Iterator[_VerdictCount]:
         """Yield how many restaurants have each possible verdict, in the policy's order, then how many failed.
@@ -266,16 +257,6 @@ class _Overview:
             yield _VerdictCount(format_plain(verdict), place, self.shades[verdict], number, number / most)
         if self.failed:
             yield _VerdictCount(_FAILED, len(self.verdicts), _FAILED, self.failed, self.failed / most)
-
-    def _build_histograms(self) -> list[Histogram | None]:
-        """Return the histogram of each column; None for a column in which no restaurant has a number."""
-        order = [*dict.fromkeys([*self.shades.values(), "other"])]
-        return [
-            build_histogram(
-                self._titles.get(name, name), self._numbers.get(name, []), order, self._limits.get(name, ())
-            )
-            for name in self.columns
-        ]
 
 
 def _summarize_change(changes: Sequence[Change]) -> str:

@@ -154,14 +154,10 @@ def _build_sections(explanation: ExplanationData, shades: Shades) -> Iterator[Bl
 def _build_error_blocks(explanation: ExplanationData) -> Iterator[Block]:
     """Yield the failure with its step and its place in the seed; nothing if there is a verdict."""
     error = explanation.error
-    if error is None:
-        return
-    message = f"{error.kind}: {error.message}"
-    if error.step:
-        message = f"{error.step}: {message}"
-    if error.place:
-        message += f" ({error.place})"
-    yield Paragraph(message, "failure")
+    if error is not None:
+        step = f"{error.step}: " if error.step else ""
+        place = f" ({error.place})" if error.place else ""
+        yield Paragraph(f"{step}{error.kind}: {error.message}{place}", "failure")
 
 
 # --- rules and changes
@@ -303,11 +299,9 @@ def _describe_match(match: Match) -> Line:
     if match.key is None:
         return f"{value}, the default: {match.source} is {match.text!r}, which has none of the keys."
     before, key, after = printable(match.text).partition(printable(match.key))
-    keys = match.key
-    if match.other_keys:
-        keys += f"; it also has {', '.join(match.other_keys)}"
+    ending = f"; it also has {', '.join(match.other_keys)}" if match.other_keys else ""
     # the quotes of a literal, without its escapes, in which the key would not be found
-    return f"{value}: {match.source} is '{before}", Mark(key), f"{after}', which has {keys}."
+    return f"{value}: {match.source} is '{before}", Mark(key), f"{after}', which has {match.key}{ending}."
 
 
 # --- the reviews
@@ -343,10 +337,8 @@ def describe_run(run: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     Entries that are missing or empty are left out.
     """
     if run.get("seed_sha256"):
-        seed = f"sha256 {run['seed_sha256'][:12]}…"
-        if run.get("seed_version"):
-            seed += f", version {run['seed_version']}"
-        yield "seed", seed
+        version = f", version {run['seed_version']}" if run.get("seed_version") else ""
+        yield "seed", f"sha256 {run['seed_sha256'][:12]}…{version}"
     if run.get("edited"):
         yield "module", "edited by hand"
     yield from ((f"param.{name}", format_value(value)) for name, value in (run.get("parameters") or {}).items())

@@ -98,7 +98,7 @@ class VerdictDependencies:
     @cached_property
     def fields(self) -> list[Field]:
         """The fields of reviews that the verdict depends on."""
-        used = {*list_symbols(self.steps, self._filters)}
+        used = {*list_symbols(self.steps, self.program.filters())}
         fields = self.program.row_fields()
         return [(kind.value, declared.name) for kind, declared in fields if Symbol(kind, declared.name) in used]
 
@@ -148,23 +148,16 @@ class VerdictDependencies:
                         operands = operands[:1]
                     stack += ((operand, truth) for operand in reversed(operands))
                 case typed.Ref(symbol) if symbol.kind is SymbolKind.FILTER:
-                    stack.append((self._filters[symbol.name], truth))
+                    stack.append((self.program.filters()[symbol.name], truth))
                 case typed.Ref(symbol) if symbol.kind in _REVIEW_FIELDS:
                     yield FieldRequirement((symbol.kind.value, symbol.name), truth, "==", truth)
-                case typed.Comparison():
+                case typed.Comparison(operators=(_,)):
                     yield from _find_compared_value(part, truth)
-                case _:
-                    pass
 
     @cached_property
     def steps_by_name(self) -> dict[str, nodes.Step]:
         """The steps of the program by name."""
         return {step.name: step for step in self.program.steps}
-
-    @cached_property
-    def _filters(self) -> dict[str, Expr]:
-        """The conditions of the program's filters, by name."""
-        return self.program.filters()
 
 
 def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
@@ -176,16 +169,11 @@ def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
 def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
     """Yield the requirement under which a comparison of one field with literals is `truth`, if there is one.
 
-    Yields nothing for other comparisons, for chained ones, and if no value of the field is known to satisfy it.
+    It must not be chained. Yields nothing for other comparisons, and if no value of the field is known to satisfy it.
     """
-    if len(comparison.operators) != 1:
-        return
-    field = comparison.first
-    operator = comparison.operators[0]
-    other = comparison.rest[0]
+    field, operator, other = comparison.first, comparison.operators[0], comparison.rest[0]
     if not isinstance(field, typed.Ref) and operator in MIRRORED:
-        field, other = other, field
-        operator = MIRRORED[operator]
+        field, operator, other = other, MIRRORED[operator], field
     if not isinstance(field, typed.Ref) or field.symbol.kind not in _REVIEW_FIELDS:
         return
     items = other.items if isinstance(other, typed.List) else (other,)
@@ -227,14 +215,14 @@ def find_limited_step(step: nodes.Step, steps: Mapping[str, nodes.Step]) -> node
     `steps` has all steps by name.
     """
     while isinstance(step.operation, nodes.Formula):
-        *_, inner = _unwrap_limits(step.operation.expression)
+        *_, inner = unwrap_limits(step.operation.expression)
         if not isinstance(inner, typed.Ref) or inner.symbol.kind is not SymbolKind.STEP:
             break
         step = steps[inner.symbol.name]
     return step
 
 
-def is_limit(call: typed.Call) -> bool:
+def _is_limit(call: typed.Call) -> bool:
     """Return True if a call limits or rounds its only argument that is not constant."""
     function = FUNCTIONS[call.function]
     varying = [argument for argument in call.arguments if not argument.info.is_constant]
@@ -248,8 +236,8 @@ def find_limits(*expressions: Expr) -> tuple[list[Value], list[Value]]:
     """
     low: list[Value] = []
     high: list[Value] = []
-    for part in chain.from_iterable(map(_unwrap_limits, expressions)):
-        if not isinstance(part, typed.Call) or not is_limit(part) or not FUNCTIONS[part.function].selects:
+    for part in chain.from_iterable(map(unwrap_limits, expressions)):
+        if not isinstance(part, typed.Call) or not _is_limit(part) or not FUNCTIONS[part.function].selects:
             continue
         # without `bounds` it is clamp, whose bounds are its second and third argument
         clamped = (part.arguments[1:2], part.arguments[2:3])
@@ -260,10 +248,10 @@ def find_limits(*expressions: Expr) -> tuple[list[Value], list[Value]]:
     return low, high
 
 
-def _unwrap_limits(expression: Expr) -> Iterator[Expr]:
+def unwrap_limits(expression: Expr) -> Iterator[Expr]:
     """Yield an expression, then the expression that it only limits or rounds, and so on; the last one does neither."""
     yield expression
-    while isinstance(expression, typed.Present) or (isinstance(expression, typed.Call) and is_limit(expression)):
+    while isinstance(expression, typed.Present) or (isinstance(expression, typed.Call) and _is_limit(expression)):
         if isinstance(expression, typed.Present):
             expression = expression.operand
         else:

@@ -110,13 +110,13 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def claim_name(name: str, taken: set[str]) -> str:
+def claim_name(name: str, taken: set[str], separator: str = "_") -> str:
     """Return `name`, or `name_2`, `name_3` and so on if that is in `taken`, and add the result to `taken`."""
     free = name
     number = 1
     while free in taken:
         number += 1
-        free = f"{name}_{number}"
+        free = f"{name}{separator}{number}"
     taken.add(free)
     return free
 

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -123,6 +124,28 @@ def test_columns_of_wrong_types_are_refused(name: str, value: Any, message: str)
     with pytest.raises(DataError) as caught:
         library.score(mood_seed(), table.set_column(table.column_names.index(name), name, pa.array([value] * 6)))
     assert message in str(caught.value)
+
+
+def test_uuids_are_ids_but_no_values_of_an_enum(tmp_path: Path) -> None:
+    """They name restaurants, order reviews, and are strings, on both backends; an enum of them is refused with its column."""
+    seed = mood_seed()
+    seed["extract"]["fields"].append({"name": "tag", "type": "string", "description": "t"})
+    seed["compute"].append({"name": "FIRST", "op": "count", "where": {"extraction.tag": str(uuid.UUID(int=1))}})
+    seed["output"] = ["GOOD", "TOTAL", "FIRST"]
+    with duckdb.connect() as connection:
+        ids = ", ".join(f"('{uuid.UUID(int=number)}'::UUID, {number})" for number in range(6))
+        columns = "id AS review_id, 'good' AS mood, number AS score, 1.0 AS stars, id AS tag"
+        key = "('00000000-0000-0000-0000-00000000000' || number % 2)::UUID AS business_id"
+        rows = connection.sql(f"SELECT {key}, {columns} FROM (VALUES {ids}) AS ids(id, number)")
+        rows.write_parquet(str(tmp_path / "rows.parquet"))
+        rows.project("* REPLACE (tag AS mood)").write_parquet(str(tmp_path / "moods.parquet"))
+    results = [library.score(seed, tmp_path / "rows.parquet", backend=backend) for backend in ("module", "sql")]
+    with pytest.raises(DataError, match="`mood` of the rows must hold strings, not uuid"):
+        library.score(seed, tmp_path / "moods.parquet")
+    assert [result.to_pylist() for result in results] == 2 * [[
+        {"business_id": str(uuid.UUID(int=number)), "GOOD": 3, "TOTAL": total, "FIRST": number, "error_step": None,
+         "error_kind": None, "error_message": None} for number, total in enumerate((9.0, 12.0))
+    ]]  # fmt: skip
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
     match column.target_kind, column.source_kind:
         case "date", "time":
             return f"CAST(CAST({sql} AS {'TIMESTAMP' if mapping.whole_dates else 'DATE'}) AS VARCHAR)"
-        case "date", "date":
+        case ("date", "date") | ("string", "uuid"):
             return f"CAST({sql} AS VARCHAR)"
         case "id", kind:
             return f"CAST({sql} AS {'BIGINT' if kind == 'integer' else 'VARCHAR'})"

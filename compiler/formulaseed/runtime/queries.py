@@ -42,7 +42,7 @@ _ROWS, _CONTEXTS = SCORE_TABLES
 _SCORED = "memory.main.formulaseed_scored"
 _HANDED = "memory.main.formulaseed_handed"
 _EVALUATED = "formulaseed_evaluated"
-_ORDER_KINDS = ("integer", "string", "date", "time")
+_ORDER_KINDS = ("integer", "string", "uuid", "date", "time")
 _IS_DAY = DUCKDB.is_day.format(f'"{DATE}"')
 _DATE_TEXTS = {
     "column": f'"{DATE}"',

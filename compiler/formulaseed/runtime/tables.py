@@ -38,11 +38,11 @@ _NO_ORDER = (
     "the rows have neither `position` nor `review_id`: name the column that puts the rows of a restaurant in order"
     " with --order-by"
 )
-_KEY_KINDS = ("string", "integer", "wide", "date", "null")
+_KEY_KINDS = ("string", "integer", "wide", "date", "uuid", "null")
 _ORDER_KINDS = (*_KEY_KINDS, "number", "time", "boolean")
 _ACCEPTED_KINDS = {
     "enum": ("string", "json", "null"),
-    "string": ("string", "json", "null"),
+    "string": ("string", "uuid", "json", "null"),
     "integer": ("integer", "wide", "number", "null"),
     "number": ("number", "integer", "wide", "null"),
     "boolean": ("boolean", "null"),

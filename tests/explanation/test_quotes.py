@@ -19,20 +19,20 @@ LONG = "Seated on time, bread on time, my lips swelled and I had hives all over,
     ("width", "cut"),
     [
         (200, LONG),
-        (60, "… time, bread on time, my lips swelled and I had hives all …"),
-        (31, "… swelled and I had hives all …"),
-        (20, "… and I had hives …"),
+        (60, "… my lips swelled and I had hives all over, and nobody …"),
+        (31, "… and I had hives all over, …"),
+        (20, "… I had hives all …"),
         (8, "had hi …"),
     ],
 )
 def test_a_long_quote_is_cut_around_its_core(width: int, cut: str) -> None:
-    """What is shown is the longest run of whole words that has the core and fits; a core that does not fit is cut at its end."""
+    """The core and as many words on both sides as fit are shown; a core that does not fit is cut at its end."""
     assert cut_around(LONG, "had hives", width) == cut
 
 
 @given(st.lists(st.text("ab,", min_size=1, max_size=9), min_size=1, max_size=20), st.data())
 def test_a_cut_quote_fits_and_has_its_core(words: list[str], data: st.DataObject) -> None:
-    """For any words, any core among them and any width that has room for the core and both ellipses."""
+    """For any words, any core among them and any width that has room for the core and both ellipses; no word more would fit."""
     start = data.draw(st.integers(0, len(words) - 1))
     core = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
     width = data.draw(st.integers(len(core) + 4, 250))
@@ -58,6 +58,17 @@ def test_the_first_screen_shows_the_words_that_prove_a_value() -> None:
     (row,) = [row for row in text.splitlines() if row.startswith("  R1 ")]
     assert "Everything" not in row
     assert "nonna-pia-07" in row
+
+
+def test_the_words_that_prove_a_value_may_be_anywhere() -> None:
+    """After the same words denied, and after more words than a quote has."""
+    for beginning in ("No hives at first, then there were", "We walked and talked " * 40 + "and I had"):
+        evidence = explain_swelling(f"{beginning} hives all over. We left.").evidence
+        (review,) = next(part for part in evidence if part.step == "N_MODERATE").reviews
+        assert review.quote is not None
+        assert review.core in ("were hives", "hives")
+        assert review.quote.endswith(f"{review.core} all over.")
+        assert len(review.quote) <= 300
 
 
 def test_the_quote_is_that_of_the_step_which_names_the_part() -> None:

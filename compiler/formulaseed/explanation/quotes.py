@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -66,7 +66,8 @@ class QuoteFinder:
         }
         sentence = self._find_best_sentence(text, claims)
         if sentence is not None:
-            return Quote(_cut(sentence), "words", self._cores(_cut(sentence), tuple(claims.items())))
+            core = self._cores(one_line(sentence), tuple(claims.items()))
+            return Quote(cut_around(one_line(sentence), core, _MAX_QUOTE_CHARACTERS), "words", core)
         beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
         return Quote(beginning, "beginning" if beginning.endswith(_ELLIPSIS) else "whole")
 
@@ -84,7 +85,7 @@ class QuoteFinder:
     def _find_core(self, sentence: str, claims: tuple[tuple[str, Any], ...]) -> str:
         """Return few words of a sentence that agree with as many of the `claims` as all its words.
 
-        They are the fewest unless more words can agree with less.
+        The sentence does not have the same words before them, for there they could be denied.
         """
         words = sentence.split(" ")
 
@@ -94,8 +95,10 @@ class QuoteFinder:
 
         weight = _weigh(self._lexical.find_spoken_values(sentence), dict(claims))
         end = 1 + bisect_left(range(1, len(words) + 1), True, key=lambda last: speak(0, last))
-        count = 1 + bisect_left(range(1, end + 1), True, key=lambda count: speak(end - count, end))
-        return " ".join(words[end - count : end])
+        start = end - 1 - bisect_left(range(1, end + 1), True, key=lambda count: speak(end - count, end))
+        while _find_words(words, words[start:end]) < start:
+            start -= 1
+        return " ".join(words[start:end])
 
     def _split_sentences(self, text: str) -> list[tuple[str, dict[str, FieldValue]]]:
         """Return the sentences of a text, each with what the lexical extractor would extract from it alone.
@@ -108,18 +111,32 @@ class QuoteFinder:
 
 
 def cut_around(quote: str, core: str, max_length: int) -> str:
-    """Return the longest run of whole words around the `core` of a quote that has at most `max_length` characters.
+    """Return whole words of a quote, its `core` and as many on both sides as fit into `max_length` characters.
 
     It has `…` where words are missing. A core that is too long is cut at its end.
     """
     words, inner = quote.split(" "), core.split(" ")
-    start = next((place for place in range(len(words)) if words[place : place + len(inner)] == inner), 0)
-    runs = [
-        f"{'… ' * (first > 0)}{' '.join(words[first:last])}{_ELLIPSIS * (last < len(words))}"
-        for first in range(start + 1)
-        for last in range(start + len(inner), len(words) + 1)
-    ]
-    return max((run for run in runs if len(run) <= max_length), key=len, default=_cut(core, max_length))
+    start = _find_words(words, inner)
+    end = start + len(inner)
+
+    def write(first: int, last: int) -> str:
+        return f"{'… ' * (first > 0)}{' '.join(words[first:last])}{_ELLIPSIS * (last < len(words))}"
+
+    is_growing = len(write(start, end)) <= max_length
+    if not is_growing:
+        return _cut(core, max_length)
+    while is_growing:
+        is_growing = False
+        if start > 0 and len(write(start - 1, end)) <= max_length:
+            start, is_growing = start - 1, True
+        if end < len(words) and len(write(start, end + 1)) <= max_length:
+            end, is_growing = end + 1, True
+    return write(start, end)
+
+
+def _find_words(words: Sequence[str], inner: Sequence[str]) -> int:
+    """Return the first position of `inner` in `words`, or 0 if they are not there."""
+    return next((place for place in range(len(words)) if words[place : place + len(inner)] == inner), 0)
 
 
 def _weigh(spoken: Mapping[str, FieldValue], fields: Mapping[str, Any]) -> int:

@@ -128,6 +128,25 @@ def test_a_review_of_a_larger_part_is_named_with_its_code() -> None:
     assert low.ways[1].endswith("(3.64 for copies of marigold-bakehouse-10)")
 
 
+def test_a_copy_of_a_review_does_what_the_sentence_says() -> None:
+    """The rows of the named review are added and evaluated, for the whole run and for each restaurant by itself."""
+    rows = {row["review_id"]: row for line in LINES.values() for row in line["rows"]}
+    alone = [explain_line(name) for name in LINES]
+    copied = 0
+    for explanation in [*explain_run(G1A, [*LINES.values()]), *alone]:
+        line = LINES[explanation.business_id]
+        for sentence in describe_changes(explanation):
+            for change in sentence.changes:
+                if change.is_copy:
+                    review = rows[change.like or ""]
+                    added = [{**review, "review_id": f"copy {place}"} for place in range(int(change.number))]
+                    values = load_evaluator(G1A).trace([*line["rows"], *added], line["context"])
+                    assert values["VERDICT"] == change.verdict
+                    copied += 1
+            assert sum("cop" in way for way in sentence.ways) <= sum(change.is_copy for change in sentence.changes)
+    assert copied > len(LINES)
+
+
 def test_added_reviews_are_those_of_the_run() -> None:
     """One of another restaurant that a step counts is preferred to values that no review has; these come last, and say so."""
     fields = [{"name": "tone", "type": "enum", "values": ["none", "good", "bad"]}]

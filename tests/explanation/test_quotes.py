@@ -6,9 +6,10 @@ import copy
 
 import pytest
 from explaining import G1A, LINES, choose, count, formula, make_seed
-from formulaseed import explain
+from formulaseed import explain, load_seed
 from formulaseed.explanation.explanation import Explanation
-from formulaseed.explanation.quotes import cut_around
+from formulaseed.explanation.quotes import QuoteFinder, cut_around
+from helpers import TASKS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,18 @@ def test_the_words_that_prove_a_value_may_be_anywhere() -> None:
         assert review.core in ("were hives", "hives")
         assert review.quote.endswith(f"{review.core} all over.")
         assert len(review.quote) <= 300
+
+
+def test_the_core_proves_the_first_value_that_the_sentence_proves() -> None:
+    """Not all of them: their words may be the whole sentence."""
+    finder = QuoteFinder(load_seed(TASKS / "wait_times" / "seed.json").program)
+    text = "We waited for our food and it was not a long wait at first as they said, but then it took fifty minutes."
+    quote = finder.choose_quote({"text": text}, {"wait_minutes": 50, "wait_kind": "food"})
+    assert quote.core == "fifty minutes."
+    quotes = {"wait_minutes": " ", "wait_kind": "for our food", "outcome": "we left"}
+    quote = finder.choose_quote({"quotes": quotes}, {"wait_minutes": 50, "wait_kind": "food", "outcome": "walked_out"})
+    assert quote == ("for our food … we left", "extractor", "for our food")
+    assert cut_around(quote.text or "", "for our food", 16) == "for our food …"
 
 
 def test_the_quote_is_that_of_the_step_which_names_the_part() -> None:

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ from formulaseed.runtime.batches import Plan, Scorer  # noqa: E402
 from formulaseed.runtime.chunks import UnsortedError, build_chunk, cut_chunks, join_contexts  # noqa: E402
 from formulaseed.runtime.columns import TableField  # noqa: E402
 from formulaseed.runtime.ranges import divide_memory  # noqa: E402
-from helpers import command, formulaseed, write_json  # noqa: E402
+from helpers import command, formulaseed, write_json, write_lines  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from scoring import mood_seed, tiny_tables  # noqa: E402
@@ -126,26 +125,28 @@ def test_columns_of_wrong_types_are_refused(name: str, value: Any, message: str)
     assert message in str(caught.value)
 
 
-def test_uuids_are_ids_but_no_values_of_an_enum(tmp_path: Path) -> None:
-    """They name restaurants, order reviews, and are strings, on both backends; an enum of them is refused with its column."""
+def test_uuids_are_strings(tmp_path: Path) -> None:
+    """As keys, ids, values of a string and of an enum, on both backends; those in JSON keep their capital letters."""
+    ids = [f"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A1{number}" for number in range(4)]
     seed = mood_seed()
-    seed["extract"]["fields"].append({"name": "tag", "type": "string", "description": "t"})
-    seed["compute"].append({"name": "FIRST", "op": "count", "where": {"extraction.tag": str(uuid.UUID(int=1))}})
-    seed["output"] = ["GOOD", "TOTAL", "FIRST"]
+    seed["extract"]["fields"][0]["values"] = dict.fromkeys((ids[0], ids[0].lower(), "good"), "x")
+    seed["compute"][0]["where"] = {"extraction.mood": {"in": [ids[0], ids[0].lower()]}}
+    lines = [
+        {"business_id": ids[number % 2], "review_id": ids[number], "mood": ids[0], "score": number, "stars": 1.0}
+        for number in range(4)
+    ]
+    path = write_lines(tmp_path / "rows.jsonl", *lines)
     with duckdb.connect() as connection:
-        ids = ", ".join(f"('{uuid.UUID(int=number)}'::UUID, {number})" for number in range(6))
-        columns = "id AS review_id, 'good' AS mood, number AS score, 1.0 AS stars, id AS tag"
-        key = "('00000000-0000-0000-0000-00000000000' || number % 2)::UUID AS business_id"
-        rows = connection.sql(f"SELECT {key}, {columns} FROM (VALUES {ids}) AS ids(id, number)")
+        columns = "business_id::UUID AS business_id, review_id::UUID AS review_id, mood::UUID AS mood, score, stars"
+        rows = connection.sql(f"SELECT {columns} FROM read_json('{path}')")
         rows.write_parquet(str(tmp_path / "rows.parquet"))
-        rows.project("* REPLACE (tag AS mood)").write_parquet(str(tmp_path / "moods.parquet"))
-    results = [library.score(seed, tmp_path / "rows.parquet", backend=backend) for backend in ("module", "sql")]
-    with pytest.raises(DataError, match="`mood` of the rows must hold strings, not uuid"):
-        library.score(seed, tmp_path / "moods.parquet")
-    assert [result.to_pylist() for result in results] == 2 * [[
-        {"business_id": str(uuid.UUID(int=number)), "GOOD": 3, "TOTAL": total, "FIRST": number, "error_step": None,
-         "error_kind": None, "error_message": None} for number, total in enumerate((9.0, 12.0))
-    ]]  # fmt: skip
+    for table, keys in ((path, ids[:2]), (tmp_path / "rows.parquet", [key.lower() for key in ids[:2]])):
+        for backend in ("module", "sql"):
+            results = library.score(seed, table, backend=backend).to_pylist()
+            assert [(result["business_id"], result["GOOD"], result["TOTAL"]) for result in results] == [
+                (keys[0], 2, 4.0),
+                (keys[1], 2, 6.0),
+            ]
 
 
 def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ _SKIPPED_COLUMNS = ("variant", "reason", "place")
 
 @dataclass(frozen=True, slots=True)
 class MovedNumber:
-    """A number of the policy, moved `down` and `up`; a direction is None if its variant was skipped.
+    """A number of the policy, moved `down` and `up`; a direction is None if its variant was skipped, or not evaluated yet.
 
     For a constant, `step` is the step that contains it, and `enclosing_text` the formula, condition, rule or key around it.
     For a parameter, `step` is empty, and `enclosing_text` is `param.NAME`.

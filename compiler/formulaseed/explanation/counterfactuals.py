@@ -321,7 +321,7 @@ class ChangeSearch:
         return self._build_change(
             "more reviews", f"with {number_of(number, 'new review')} {text}", number, rows, after,
             row=dict(candidate.row), like=candidate.source or None, counts=self.dependencies.list_labels(counting),
-            is_observed=candidate.is_observed,
+            is_copy=bool(candidate.source) and not candidate.set, is_observed=candidate.is_observed,
         )  # fmt: skip
 
     def _add_rows(self, row: tuple[Any, ...], number: int) -> ParsedRows:

@@ -116,7 +116,7 @@ class Review(_Part):
         "values; or, where no sentence does, the beginning of the text, or the whole of a short one."
     )
     core: str | None = Field(
-        None, description="The fewest words of the quote that prove a value; null where no words of it do."
+        None, description="The words of the quote to keep where it is cut: they prove a value; null where none do."
     )
 
 
@@ -183,7 +183,8 @@ class Change(_Part):
     )
     review_ids: list[str] = Field([], description="The reviews to leave out.")
     row: dict[str, Any] | None = Field(None, description="The row to add, `number` times.")
-    like: str | None = Field(None, description="The review that the added one is like, but for the counts or the text.")
+    like: str | None = Field(None, description="The review that the added one is like.")
+    is_copy: bool = Field(False, description="Whether the added review has all values of `like`, not only most.")
     counts: list[str] = Field(
         [], description="The labels of the counts to which the added review belongs, the most specific."
     )

@@ -30,7 +30,7 @@ QuotedBy = Literal["extractor", "words", "beginning", "whole"]
 
 
 class Quote(NamedTuple):
-    """A quote of a review, and who chose it. `core` is the part that proves a value; None if no words of the quote do."""
+    """A quote of a review, and who chose it. `core` has the words that prove a value; None if no words of the quote do."""
 
     text: str | None
     quoted_by: QuotedBy | None
@@ -47,15 +47,15 @@ class QuoteFinder:
         self._cores = lru_cache(_CACHE_SIZE)(self._find_core)
 
     def choose_quote(self, row: Mapping[str, Any], fields: Mapping[str, Any]) -> Quote:
-        """Return a quote from a row for the values of `fields`, the most important field first; empty if the row has none.
+        """Return a quote from a row for the values of `fields`; empty if the row has none.
 
         The extractor's quotes for these fields win, joined by `…`, unless they are marked as not verified. Otherwise
         it is the sentence whose words agree with the most values or, if no sentence does, the beginning of the text;
-        the whole text if that is short.
+        the whole text if that is short. The core proves the first of the values that the quote proves.
         """
         quotes = row.get("quotes")
         words = [_quote_text(quotes.get(name)) for name in fields] if isinstance(quotes, Mapping) else []
-        cut = [*dict.fromkeys(map(_cut, filter(None, words)))]
+        cut = [*dict.fromkeys(filter(None, map(_cut, words)))]
         if cut:
             return Quote(" … ".join(cut), "extractor", cut[0])
         text = row.get("text")
@@ -66,8 +66,11 @@ class QuoteFinder:
         }
         sentence = self._find_best_sentence(text, claims)
         if sentence is not None:
-            core = self._cores(one_line(sentence), tuple(claims.items()))
-            return Quote(cut_around(one_line(sentence), core, _MAX_QUOTE_CHARACTERS), "words", core)
+            line = one_line(sentence)
+            spoken = self._lexical.find_spoken_values(line)
+            cores = (self._cores(line, *claim) for claim in claims.items() if claim in spoken.items())
+            core = next(cores, line)
+            return Quote(cut_around(line, core, _MAX_QUOTE_CHARACTERS), "words", core)
         beginning = _cut(text, _MAX_BEGINNING_CHARACTERS)
         return Quote(beginning, "beginning" if beginning.endswith(_ELLIPSIS) else "whole")
 
@@ -82,18 +85,16 @@ class QuoteFinder:
         weight, sentence = max(weights, key=lambda weighted: weighted[0], default=(0, ""))
         return sentence if weight > 0 else None
 
-    def _find_core(self, sentence: str, claims: tuple[tuple[str, Any], ...]) -> str:
-        """Return few words of a sentence that agree with as many of the `claims` as all its words.
+    def _find_core(self, sentence: str, name: str, value: FieldValue) -> str:
+        """Return few words of a sentence that speak for a value of the field `name`, as the whole sentence does.
 
-        The sentence does not have the same words before them, for there they could be denied.
+        If the same words occur before, where they could be denied, words before them are added until they do not.
         """
         words = sentence.split(" ")
 
         def speak(first: int, last: int) -> bool:
-            spoken = self._lexical.find_spoken_values(" ".join(words[first:last]))
-            return _weigh(spoken, dict(claims)) >= weight
+            return self._lexical.find_spoken_values(" ".join(words[first:last])).get(name) == value
 
-        weight = _weigh(self._lexical.find_spoken_values(sentence), dict(claims))
         end = 1 + bisect_left(range(1, len(words) + 1), True, key=lambda last: speak(0, last))
         start = end - 1 - bisect_left(range(1, end + 1), True, key=lambda count: speak(end - count, end))
         while _find_words(words, words[start:end]) < start:
@@ -113,14 +114,16 @@ class QuoteFinder:
 def cut_around(quote: str, core: str, max_length: int) -> str:
     """Return whole words of a quote, its `core` and as many on both sides as fit into `max_length` characters.
 
-    It has `…` where words are missing. A core that is too long is cut at its end.
+    It has `…` where words are missing, unless only the core itself fits. A core that is too long is cut at its end.
     """
     words, inner = quote.split(" "), core.split(" ")
     start = _find_words(words, inner)
     end = start + len(inner)
 
     def write(first: int, last: int) -> str:
-        return f"{'… ' * (first > 0)}{' '.join(words[first:last])}{_ELLIPSIS * (last < len(words))}"
+        text = " ".join(words[first:last])
+        text = f"… {text.removeprefix('… ')}" if first > 0 else text
+        return f"{text.removesuffix(_ELLIPSIS)}{_ELLIPSIS}" if last < len(words) else text
 
     is_growing = len(write(start, end)) <= max_length
     if not is_growing:

@@ -37,7 +37,7 @@ _NO_CHANGE = (
 )
 _MAX_LABEL_CHARACTERS = 56
 _MIN_QUOTE_CHARACTERS = 20
-_ROW_CHARACTERS = 82  # for the label of a part, the score without it and the quote, so that a row has 120 columns
+_ROW_CHARACTERS = 82  # for the label of a part, the score without it and the quote, so that a row has about 120 columns
 _DECIMALS = 2
 _LIMIT_WORDS = {"<": "under", "<=": "up to", ">": "over", ">=": "from", "==": "at", "!=": "other than"}
 
@@ -157,7 +157,9 @@ def build_parts_table(explanation: ExplanationData, attribution: Attribution, li
     if len(listed) < len(parts):
         rest = parts[len(listed) :]
         codes = f"{rest[0].code}–{rest[-1].code}"
-        label = f"{len(rest)} more parts ({number_of(sum(len(part.reviews) for part in rest), 'review')})"
+        count = sum(len(part.reviews) for part in rest)
+        reviews = f" ({number_of(count, 'review')})" if count else ""
+        label = f"{len(rest)} more parts{reviews}"
         lines.append((codes, label, math.fsum(part.change for part in rest), "", ""))
     lines += [("", part.label, part.change, "", "") for part in attribution.parts if part.source == "limit"]
     for code, label, change, without, quote in lines:
@@ -240,7 +242,10 @@ def _describe_columns(attribution: Attribution, parts: Sequence[AttributionPart]
 
 
 def _describe_signs(attribution: Attribution, parts: Sequence[AttributionPart]) -> Iterator[str]:
-    """Yield which parts do on average what they do not do alone, or not beside all other parts."""
+    """Yield sentences that name the parts whose effect depends on the others.
+
+    These have another sign alone or beside all other parts, or no effect beside all of them, unless a limit may hide it.
+    """
     is_limited = any(part.source == "limit" for part in attribution.parts)
     turning: list[str] = []
     idle: list[str] = []
@@ -336,8 +341,8 @@ def _name_reviews(review_ids: Sequence[str], names: Mapping[frozenset[str], str]
 
 
 def _describe_sample(change: Change, names: Mapping[frozenset[str], str]) -> str:
-    """Return the added reviews as copies of one, in words; empty unless they count, and it is one of this run."""
-    if not change.counts or not change.is_observed or change.like is None:
+    """Return the added reviews as copies of one, in words; empty unless they are copies, and count."""
+    if not change.counts or not change.is_copy or change.like is None:
         return ""
     name = _name_review(change.like, names)
     name = f"the review of {name}" if name in names.values() else name

@@ -169,7 +169,7 @@ def _list_conditions(aggregate: typed.Aggregate) -> list[Expr]:
 def _find_compared_value(comparison: typed.Comparison, truth: bool) -> Iterator[FieldRequirement]:
     """Yield the requirement under which a comparison of one field with literals is `truth`, if there is one.
 
-    It must not be chained. Yields nothing for other comparisons, and if no value of the field is known to satisfy it.
+    The comparison must not be chained. Yields nothing for others, and if no value of the field is known to satisfy it.
     """
     field, operator, other = comparison.first, comparison.operators[0], comparison.rest[0]
     if not isinstance(field, typed.Ref) and operator in MIRRORED:

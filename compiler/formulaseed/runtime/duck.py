@@ -7,9 +7,10 @@ arithmetic never matters. Memory is limited; data that does not fit goes into a 
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -50,15 +51,17 @@ _KINDS = {
     "STRUCT": "struct",
     '"NULL"': "null",
 }
+_JSON_READER = (
+    # strings stay as they are: a date that DuckDB recognised would come back in another form
+    "read_json({}, format = 'newline_delimited', sample_size = -1, dateformat = '|', timestampformat = '|'{})"
+)
 _READERS = {
     ".parquet": "read_parquet({})",
     ".csv": "read_csv({})",
-    # strings stay as they are: a date that DuckDB recognised would come back in another form
-    **dict.fromkeys(
-        (".jsonl", ".ndjson", ".json"),
-        "read_json({}, format = 'newline_delimited', sample_size = -1, dateformat = '|', timestampformat = '|')",
-    ),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), _JSON_READER),
 }
+_UUID = re.compile(r"\bUUID\b(?=[,)\[]|$)")
+"""The type in the name of a type; a member of a struct that is called so is followed by its type."""
 _NESTED_MEMBERS = ("review_id", "extraction", "meta")
 """The members of nested rows that are read."""
 
@@ -148,8 +151,10 @@ class DuckSession:
         """
         if isinstance(source, str | os.PathLike):
             cursor = self._open_cursor()
-            sql = ".".join(map(quote, str(source).split("."))) if self._in_database else _read_file(os.fspath(source))
-            return DuckTable(sql, _read_columns(cursor, sql), cursor)
+            if self._in_database:
+                sql = ".".join(map(quote, str(source).split(".")))
+                return DuckTable(sql, _read_columns(cursor, sql), cursor)
+            return _open_file(cursor, os.fspath(source))
         if type(source).__name__ == "DuckDBPyRelation":
             # its connection has one open result, so that contexts are read first
             source = source.to_arrow_table() if name == "contexts" else source.to_arrow_reader(_BATCH_LINES)
@@ -230,33 +235,42 @@ def _read_batches(reader: Any) -> Iterator[Any]:
         raise UnreadableError(f"DuckDB: {_first_line(error)}") from None
 
 
-def _read_file(path: str) -> str:
-    """Return the SQL that reads a file, or a folder of Parquet files.
+def _open_file(cursor: duckdb.DuckDBPyConnection, path: str) -> DuckTable:
+    """Open a file, or a folder of Parquet files. Raises `UnreadableError` for an unknown suffix.
 
-    Raises `UnreadableError` for an unknown suffix.
+    Strings of JSON that DuckDB takes for UUIDs stay strings, since UUIDs come back in another form.
     """
     path = f"{path.rstrip('/')}/*.parquet" if Path(path).is_dir() else path
     plain_path = path.removesuffix(".gz")
     reader = next((template for suffix, template in _READERS.items() if plain_path.endswith(suffix)), None)
     if reader is None:
         raise UnreadableError(f"cannot read {path}: a table is a file that ends in {', '.join(_READERS)}")
-    return reader.format(literal(path))
+    sql = reader.format(literal(path), "")
+    types = _describe(cursor, f"SELECT * FROM {sql}")
+    if reader is _JSON_READER and any(map(_UUID.search, types.values())):
+        types = {name: _UUID.sub("VARCHAR", sql_type) for name, sql_type in types.items()}
+        columns = (f"{literal(name)}: {literal(sql_type)}" for name, sql_type in types.items())
+        sql = reader.format(literal(path), f", columns = {{{', '.join(columns)}}}")
+    return DuckTable(sql, _read_columns(cursor, sql, types), cursor)
 
 
-def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> Columns:
-    """Map the name of each column, and the path of each struct's members one level down, to its kind."""
+def _read_columns(connection: duckdb.DuckDBPyConnection, sql: str, types: Mapping[str, str] | None = None) -> Columns:
+    """Map the name of each column, and the path of each struct's members one level down, to its kind.
+
+    `types` has the SQL types of the columns by name, if they are known.
+    """
     columns = dict[tuple[str, ...], str]()
-    for name, kind in _describe(connection, f"SELECT * FROM {sql}"):
-        columns[name,] = kind
+    for name, sql_type in (types or _describe(connection, f"SELECT * FROM {sql}")).items():
+        kind = columns[name,] = _column_kind(sql_type)
         if kind == "struct":
             members = _describe(connection, f"SELECT unnest({quote(name)}) FROM {sql}")
-            columns.update({(name, member): member_kind for member, member_kind in members})
+            columns.update({(name, member): _column_kind(member_type) for member, member_type in members.items()})
     return columns
 
 
-def _describe(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[str, str]]:
-    """Return the names and kinds of a query's columns."""
-    return [(line[0], _column_kind(line[1])) for line in connection.execute(f"DESCRIBE {query}").fetchall()]
+def _describe(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+    """Return the SQL types of a query's columns by name."""
+    return {line[0]: line[1] for line in connection.execute(f"DESCRIBE {query}").fetchall()}
 
 
 def _column_kind(sql_type: str) -> str:
@@ -282,7 +296,7 @@ def _unnest_rows(table: DuckTable, key: str) -> DuckTable:
     reviews = (
         f"(SELECT {quote(key)}, generate_subscripts(rows, 1) - 1 AS position, unnest(rows) AS review FROM {table.sql})"
     )
-    members = [name for name, _ in _describe(table.cursor, f"SELECT unnest(review) FROM {reviews}")]
+    members = [*_describe(table.cursor, f"SELECT unnest(review) FROM {reviews}")]
     columns = "".join(f", review.{quote(name)} AS {quote(name)}" for name in members if name in _NESTED_MEMBERS)
     sql = f"(SELECT {quote(key)}, position{columns} FROM {reviews})"
     return replace(table, sql=sql, columns=_read_columns(table.cursor, sql))

@@ -115,8 +115,10 @@ def _select_columns(columns: Sequence[BatchColumn], mapping: TableMapping) -> It
 
 
 def _read_column(column: BatchColumn) -> str:
-    """Return the SQL of the user's column; of a JSON string, its text."""
+    """Return the SQL of the user's column; of a JSON string or a UUID, its text."""
     sql = ".".join(map(quote, column.path))
+    if column.source_kind == "uuid":
+        return f"CAST({sql} AS VARCHAR)"
     if column.source_kind == "json" and column.target_kind != "json":
         sql = f"{sql} ->> '$'"
     return sql
@@ -129,7 +131,7 @@ def _cast(column: BatchColumn, sql: str, mapping: TableMapping) -> str:
     match column.target_kind, column.source_kind:
         case "date", "time":
             return f"CAST(CAST({sql} AS {'TIMESTAMP' if mapping.whole_dates else 'DATE'}) AS VARCHAR)"
-        case ("date", "date") | ("string", "uuid"):
+        case "date", "date":
             return f"CAST({sql} AS VARCHAR)"
         case "id", kind:
             return f"CAST({sql} AS {'BIGINT' if kind == 'integer' else 'VARCHAR'})"

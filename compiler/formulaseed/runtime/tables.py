@@ -30,7 +30,7 @@ Columns = Mapping[tuple[str, ...], str]
 """The kinds of a table's columns by their names, members of structs by their paths.
 
 A kind is `string`, `json` (a string of any JSON value), `integer`, `wide` (an integer of more than 64 bits), `number`,
-`boolean`, `date`, `time`, `struct`, `null` or the engine's own name of any other type.
+`boolean`, `date`, `time`, `uuid`, `struct`, `null` or the engine's own name of any other type.
 """
 
 _DEFAULT_ORDERS = ("position", "review_id")
@@ -41,7 +41,7 @@ _NO_ORDER = (
 _KEY_KINDS = ("string", "integer", "wide", "date", "uuid", "null")
 _ORDER_KINDS = (*_KEY_KINDS, "number", "time", "boolean")
 _ACCEPTED_KINDS = {
-    "enum": ("string", "json", "null"),
+    "enum": ("string", "uuid", "json", "null"),
     "string": ("string", "uuid", "json", "null"),
     "integer": ("integer", "wide", "number", "null"),
     "number": ("number", "integer", "wide", "null"),

@@ -111,7 +111,10 @@ def one_line(text: str) -> str:
 
 
 def claim_name(name: str, taken: set[str], separator: str = "_") -> str:
-    """Return `name`, or `name_2`, `name_3` and so on if that is in `taken`, and add the result to `taken`."""
+    """Return `name`, or `name_2`, `name_3` and so on if that is in `taken`, and add the result to `taken`.
+
+    `separator` is what stands before the number.
+    """
     free = name
     number = 1
     while free in taken:

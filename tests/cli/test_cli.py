@@ -236,7 +236,7 @@ def test_run_with_recorded_extractions_equals_their_evaluation() -> None:
     ran = formulaseed("run", G1A, "--contexts", CONTEXTS, *recorded)
     evaluated = formulaseed("evaluate", G1A, "--rows", EXAMPLES / "rows-g1a_v2.jsonl", "--trace")
     assert (ran.status, evaluated.status) == (0, 0)
-    quotes: list[Json] = []
+    quotes: list[dict[str, object]] = []
     for result, expected in zip(ran.results, evaluated.results, strict=True):
         counts = result.pop("reviews")
         assert counts["relevant"] == counts["extracted"] == expected.pop("reviews")["extracted"]

@@ -32,7 +32,8 @@ def test_the_parts_add_up_to_the_score(name: str) -> None:
         assert round(before + float(row[2]), 2) == float(row[3])
     assert math.isclose(scores[-1], attribution.value, abs_tol=0.005)
     lines = explanation.text.splitlines()
-    assert len([line for line in lines if line]) <= 14
+    assert len(lines) <= 14
+    assert all(lines)
     assert max(map(len, lines)) <= 120
 
 

@@ -186,7 +186,10 @@ def _find_changed_values(old: Any, new: Any) -> dict[str, tuple[Value, Value]]:
 
 
 def _compare_facts(old: _Input, new: _Input) -> Iterator[_Candidate]:
-    """Yield the facts of the context that differ; all of them as one change if either context cannot be read."""
+    """Yield a change for each fact of the restaurant that differs, with a function that makes it in the old input.
+
+    If either context cannot be read, the whole context is one change.
+    """
     values = _find_changed_values(old.context, new.context)
     if old.context is None or new.context is None:
         if old.context is not new.context:

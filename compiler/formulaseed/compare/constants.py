@@ -93,7 +93,7 @@ _WrittenLiteral = tuple[str, object, str, Span]
 
 
 def _find_expression_literals(program: nodes.Program) -> Iterator[_WrittenLiteral]:
-    """Yield all literals in expressions of the steps; the enclosing text of each is its parent expression."""
+    """Yield the literals in the formulas and conditions of all steps, each with the expression directly around it as text."""
     for step in program.steps:
         for whole in step.expressions():
             stack: list[tuple[Expr, Expr]] = [(whole, whole)]

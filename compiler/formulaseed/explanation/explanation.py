@@ -23,8 +23,13 @@ class Explanation(ExplanationData):
 
     @property
     def text(self) -> str:
-        """The first screen of the explanation, for a terminal: the verdict, its reasons and what would change it."""
-        return as_text(build_summary_text_blocks(self))
+        """The first screen of the explanation, for a terminal: the verdict, its reasons and what would change it.
+
+        It has no blank lines, and at most 14 lines unless a message is long.
+        """
+        return "".join(
+            line for line in as_text(build_summary_text_blocks(self)).splitlines(keepends=True) if line.strip()
+        )
 
     @property
     def steps_text(self) -> str:

@@ -86,13 +86,15 @@ class QuoteFinder:
         return sentence if weight > 0 else None
 
     def _find_core(self, sentence: str, name: str, value: FieldValue) -> str:
-        """Return few words of a sentence that speak for a value of the field `name`, as the whole sentence does.
+        """Return the fewest words of a sentence in which the lexical extractor finds `value` for the field `name`.
 
-        If the same words occur before, where they could be denied, words before them are added until they do not.
+        It must find it in the whole sentence. Words are added in front as long as the result also occurs further
+        ahead, where it could be denied ("no hives at first, then hives").
         """
         words = sentence.split(" ")
 
         def speak(first: int, last: int) -> bool:
+            """Return True if the extractor finds the value in the words from `first` to before `last`."""
             return self._lexical.find_spoken_values(" ".join(words[first:last])).get(name) == value
 
         end = 1 + bisect_left(range(1, len(words) + 1), True, key=lambda last: speak(0, last))
@@ -121,6 +123,7 @@ def cut_around(quote: str, core: str, max_length: int) -> str:
     end = start + len(inner)
 
     def write(first: int, last: int) -> str:
+        """Return the words from `first` to before `last`, with `…` at each end that is not the quote's."""
         text = " ".join(words[first:last])
         text = f"… {text.removeprefix('… ')}" if first > 0 else text
         return f"{text.removesuffix(_ELLIPSIS)}{_ELLIPSIS}" if last < len(words) else text

@@ -98,7 +98,7 @@ def _list_changes(
 
 
 def _count_lines(block: Block) -> int:
-    """Return how many lines a block takes in a terminal, without blank ones."""
+    """Return how many lines a block takes on the first screen, which has no blank ones."""
     return sum(1 for line in as_text([block]).splitlines() if line)
 
 
@@ -217,10 +217,10 @@ def _find_quotes(explanation: ExplanationData, width: int) -> dict[str, str]:
 
 
 def _describe_review(review: Review, width: int) -> str:
-    """Return the quote of a review in `width` characters, with its year and stars if there is room.
+    """Return the quote of a review in at most `width` characters, or 20 if that is more; with its year and stars if they fit.
 
-    A longer quote is cut around the words that prove a value. Without such words the review's id stands in its place, since
-    the beginning could say the opposite.
+    A longer quote is cut around the words that prove a value. If none of its words do, the review's id stands in its
+    place, since the beginning could say the opposite.
     """
     limit = max(_MIN_QUOTE_CHARACTERS, width) - 2
     quote = one_line(review.quote or "")

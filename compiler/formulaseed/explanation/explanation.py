@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,9 +28,7 @@ class Explanation(ExplanationData):
 
         It has no blank lines, and at most 14 lines unless a message is long.
         """
-        return "".join(
-            line for line in as_text(build_summary_text_blocks(self)).splitlines(keepends=True) if line.strip()
-        )
+        return re.sub("\n+", "\n", as_text(build_summary_text_blocks(self)))
 
     @property
     def steps_text(self) -> str:

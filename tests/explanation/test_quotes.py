@@ -33,7 +33,7 @@ def test_a_long_quote_is_cut_around_its_core(width: int, cut: str) -> None:
 
 @given(st.lists(st.text("ab,", min_size=1, max_size=9), min_size=1, max_size=20), st.data())
 def test_a_cut_quote_fits_and_has_its_core(words: list[str], data: st.DataObject) -> None:
-    """For any words, any core among them and any width that has room for the core and both ellipses; no word more would fit."""
+    """For any words, any core among them and any width that has room for the core and both ellipses."""
     start = data.draw(st.integers(0, len(words) - 1))
     core = " ".join(words[start : data.draw(st.integers(start + 1, len(words)))])
     width = data.draw(st.integers(len(core) + 4, 250))
